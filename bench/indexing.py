@@ -36,9 +36,7 @@ def assigned(array: Any, key: Any, value: Any) -> Any:
 def slices(array: Any, count: int) -> Any:
     """A copy of ``array`` with numbers in ``count`` slices of its rows."""
     own = array.copy() if isinstance(array, np.ndarray) else array + 0
-    height = len(array) // count
-    for k in range(count):
-        own[k * height : (k + 1) * height] = k
+    rows(own, count)
     return own
 
 
@@ -170,13 +168,50 @@ def measured(name: str, repeats: int) -> dict[str, Any]:
     return {"ratio": round(ratio, 3), "ours": ours, "theirs": theirs, "same": same}
 
 
-def disjoint(repeats: int) -> dict[str, Any]:
+def rows(array: Any, count: int) -> None:
+    """Assign to all rows, in ``count`` slices."""
+    height = len(array) // count
+    for k in range(count):
+        array[k * height : (k + 1) * height] = k
+
+
+def rows_apart(array: Any, count: int) -> None:
+    """The same, with five rows between two slices."""
+    height = len(array) // count
+    for k in range(count):
+        array[k * height : (k + 1) * height - 5] = k
+
+
+def lazy_rows(array: Any, count: int) -> None:
+    """The same, of numbers that are computed."""
+    height, numbers = len(array) // count, sc.asarray(A)
+    for k in range(count):
+        here = slice(k * height, (k + 1) * height - 5)
+        array[here] = numbers[here] * 2
+
+
+def columns(array: Any, count: int) -> None:
+    """Assign to columns, with five between two slices."""
+    width = array.shape[1] // count
+    for k in range(count):
+        array[:, k * width : (k + 1) * width - 5] = k
+
+
+APART: dict[str, Callable[[Any, int], None]] = {
+    "rows": rows,
+    "rows with gaps": rows_apart,
+    "rows of computed numbers": lazy_rows,
+    "columns with gaps": columns,
+}
+
+
+def disjoint(assign: Callable[[Any, int], None], repeats: int) -> dict[str, Any]:
     """Seconds that k assignments to disjoint slices compute in, and the least over that of one."""
-    array = sc.asarray(A)
     times: dict[int, list[float]] = {1: [], 8: [], 40: []}
     for _ in range(repeats + 3):
         for count, seconds in times.items():
-            built = slices(array, count)
+            built = sc.asarray(A) + 0
+            assign(built, count)
             began = time.process_time()
             built.compute()
             seconds.append(time.process_time() - began)
@@ -192,19 +227,21 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--repeats", type=int, default=9)
     options = parser.parse_args()
-    rows = {}
+    found_rows = {}
     with sc.on("core"):
         for name in CASES:
-            rows[name] = measured(name, options.repeats)
-            print(f"{name:31} {rows[name]['ratio']:6.2f}{'' if rows[name]['same'] else ' WRONG'}")
-        apart = disjoint(options.repeats)
-        print("disjoint slices, over one:", apart["over one"])
+            found_rows[name] = measured(name, options.repeats)
+            wrong = "" if found_rows[name]["same"] else " WRONG"
+            print(f"{name:31} {found_rows[name]['ratio']:6.2f}{wrong}")
+        apart = {name: disjoint(assign, options.repeats) for name, assign in APART.items()}
+        for name, found in apart.items():
+            print(f"slices of {name}, over one:", found["over one"])
     if options.json:
         text = {
             "numpy": np.__version__,
             "date": time.strftime("%Y-%m-%d"),
             "load": round(os.getloadavg()[0], 1),
-            "rows": rows,
+            "rows": found_rows,
             "disjoint": apart,
         }
         options.json.write_text(json.dumps(text, indent=1) + "\n")

@@ -283,7 +283,42 @@ def test_a_scheduler_file_of_a_scheduler_that_is_gone(tmp_path: Path) -> None:
     assert time.monotonic() - begin < 8, "5 s to wait, the rest for a busy machine"
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"address": 5}', "not json"])
+@pytest.mark.cluster
+def test_a_scheduler_file_whose_address_another_scheduler_has(client: Any, tmp_path: Path) -> None:
+    file, address = tmp_path / "scheduler.json", client.scheduler.address
+    told = {"type": "Scheduler", "address": address, "id": "Scheduler-old"}
+    file.write_text(json.dumps(told))
+    x, found = ARRAYS["sum"](), client.scheduler_info()["id"]
+    for _ in range(2):  # the client that has found out is not kept
+        with pytest.raises(SchedulerError) as caught:
+            x.compute(on=file)
+        text = str(caught.value)
+        assert f"{str(file)!r} is of another scheduler (Scheduler-old) than the one" in text
+        assert f"({found})" in text
+        assert f"give the address, {address!r}" in text
+    file.write_text(json.dumps({**told, "id": found}))
+    assert x.compute(on=file) == x.compute(on=address) == x.compute(on="core")
+
+
+@pytest.mark.cluster
+def test_a_scheduler_file_of_another_user(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, address = tmp_path / "scheduler.json", client.scheduler.address
+    file.write_text(json.dumps({"type": "Scheduler", "address": address}))
+    owner = file.stat().st_uid or 4712
+    os.chown(file, owner, -1)
+    monkeypatch.setattr(cluster_module.os, "getuid", lambda: 4711)
+    with pytest.raises(SchedulerError) as caught:
+        ARRAYS["sum"]().compute(on=file)
+    text = str(caught.value)
+    assert f"{str(file)!r} belongs to user {owner}, not to you (4711)" in text
+    assert f"give the address in it, {address!r}" in text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", '{"address": 5}', '{"address": "tcp://127.0', "not json"]
+)
 def test_a_scheduler_file_that_is_none(tmp_path: Path, text: str) -> None:
     file = tmp_path / "scheduler.json"
     file.write_text(text)

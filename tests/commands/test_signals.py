@@ -148,6 +148,49 @@ def test_python_m_speedcube_does_the_same(tmp_path: Path) -> None:
     check(signal.SIGINT, interrupted(command, signal.SIGINT, 0.3, tmp_path))
 
 
+NATIVE = """
+import os, signal, sys, time
+from speedcube.commands import interrupts
+
+sent = []
+
+def hook(event, arguments):
+    if event == "object.__setattr__" and arguments[-1] == "pybind11_builtins" and not sent:
+        sent.append(event)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+def app():
+    sys.addaudithook(hook)
+    import contourpy._contourpy
+    time.sleep(9)  # a wait that the signal ends
+
+interrupts.run(app)
+"""
+DELETED = """
+import os, signal, time
+from speedcube.commands import interrupts
+
+class Held:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.001)
+
+def app():
+    Held()
+    time.sleep(9)
+
+interrupts.run(app)
+"""
+
+
+@pytest.mark.parametrize("program", [NATIVE, DELETED])
+def test_a_signal_comes_again_where_none_can_be_raised(program: str) -> None:
+    """pybind11 ends the process when an exception reaches it; Python ignores one of `__del__`."""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (143, "", "speedcube: terminated\n")
+
+
 @pytest.mark.slow
 @pytest.mark.cluster
 @pytest.mark.parametrize("name", COMMANDS)

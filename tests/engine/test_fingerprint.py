@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ import speedcube as sc
 from speedcube.engine.clusters import fingerprint, roster
 from speedcube.engine.clusters.fingerprint import Fingerprint, expected, guarded
 from speedcube.errors import WorkerError
+from speedcube.kernel.llvm import simd
 from speedcube.kernel.lower.reference import elements
 from speedcube.philox import philox4x32
 
@@ -68,8 +70,11 @@ def _copy(folder: Path, file: str, *changes: tuple[str, str]) -> Path:
 
 
 @contextmanager
-def _worker(client: Any, path: Path, port: int = 0) -> Iterator[str]:
-    """A worker of ``client``'s scheduler that imports the package from ``path``; its address."""
+def _worker(client: Any, path: Path | str, port: int = 0, **variables: str) -> Iterator[str]:
+    """A worker of ``client``'s scheduler that imports the package from ``path``; its address.
+
+    ``variables`` are of its environment.
+    """
     before = {*client.scheduler_info(n_workers=-1)["workers"]}
     process = subprocess.Popen(
         [
@@ -77,7 +82,7 @@ def _worker(client: Any, path: Path, port: int = 0) -> Iterator[str]:
             "--nthreads", "1", "--host", "127.0.0.1", "--no-dashboard", "--worker-port", str(port),
         ],
         stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(path)},
+        env={**os.environ, "PYTHONPATH": str(path), **variables},
     )  # fmt: skip
     try:
         client.wait_for_workers(len(before) + 1, timeout=60)
@@ -161,3 +166,34 @@ def test_a_worker_that_joins_later_is_asked(client: Any, tmp_path: Path) -> None
             with pytest.raises(WorkerError, match=address):
                 client.compute(chunks, workers=[address], sync=True)
         assert _sum().compute(on=client) == _sum().compute(on="core")
+
+
+# Python runs it before anything else.
+AN_HOUR_AHEAD = "import time\nours = time.time\ntime.time = lambda: ours() + 3600\n"
+
+
+@pytest.mark.cluster
+def test_workers_of_another_cpu_and_another_time(
+    client: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Other vectors give the same bits; a clock that is wrong makes nobody silent, nor stale."""
+
+    def said() -> tuple[str, float]:
+        import time
+
+        from speedcube.kernel.llvm import simd
+
+        return simd.targets()[0], time.time()
+
+    (tmp_path / "sitecustomize.py").write_text(AN_HOUR_AHEAD)
+    ahead = f"{tmp_path}{os.pathsep}{PACKAGE.parent}"
+    x = sc.random.default_rng(5).gamma(2.5, size=100_000_000)
+    with _worker(client, PACKAGE.parent, SPEEDCUBE_SIMD="plain"), _worker(client, ahead) as late:
+        found = client.run(said)
+        assert {target for target, _ in found.values()} == {"plain", simd.targets()[0]}
+        assert found[late][1] - time.time() > 3500
+        capfd.readouterr()
+        assert x.mean().compute(on=client, worker_timeout=3) == x.mean().compute(on="cores:2")
+        assert capfd.readouterr().err == "", "nothing is lost, and nobody waited for"
+        held = (x[:1000] * 2).persist(on=client)
+        assert (held.compute() == (x[:1000] * 2).compute(on="core")).all()

@@ -117,8 +117,11 @@ def test_a_killed_worker_changes_nothing(client: Any, wanted: list[bytes]) -> No
     _kills(client, wanted, [0.0, 0.05, 0.2, 0.4, 0.6], seed=1)
 
 
-def test_a_killed_worker_costs_the_last_of_its_slices() -> None:
-    """A long part hands its record over on the way: who runs it next begins behind that."""
+def test_a_killed_worker_costs_the_last_of_its_slices(capfd: pytest.CaptureFixture[str]) -> None:
+    """A long part hands its record over on the way: who runs it next begins behind that.
+
+    And a line says who has gone.
+    """
     x = sc.random.default_rng(1).gamma(2.5, size=140_000_000)
     results: list[Any] = []
     with _cluster(2) as connected:
@@ -137,6 +140,10 @@ def test_a_killed_worker_costs_the_last_of_its_slices() -> None:
     assert results == [x.sum().compute(on="cores:2")]
     assert places[False]
     assert min(places[False]) > max(places[True]) > 0
+    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("speedcube:")]
+    assert len(said) == 1
+    assert said[0].startswith(f"speedcube: worker {first['worker']}")
+    assert "has gone: what it had of this computation is made again, from its last" in said[0]
 
 
 @pytest.mark.slow

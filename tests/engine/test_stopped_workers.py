@@ -177,6 +177,33 @@ def test_what_a_stopped_worker_of_ours_has_is_made_again(ours: Any) -> None:
         assert _in_time(held.sum().compute) == x.sum().compute(on="core")
 
 
+@pytest.mark.parametrize("on", [None, "core"])
+def test_an_array_that_lies_with_a_stopped_worker_of_ours_is_read(ours: Any, on: str) -> None:
+    """Nothing is computed with it, or it is to be computed with here: it is made again first."""
+    x = sc.random.default_rng(5).normal(10, 1, size=(700, 500))
+    held = x.persist(on=ours)
+    pids = _workers(ours)
+    ((place,),) = ours.who_has(distributed.futures_of(held)).values()
+    with _stopped(pids[place]):
+        found = _in_time(lambda: (held + (on is not None)).compute(on=on))
+        assert not _is_stopped(pids[place])
+    assert (found == (x + (on is not None)).compute(on="core")).all()
+    assert (held.compute() == x.compute(on="core")).all(), "it is still there"
+
+
+def test_an_array_that_lies_with_a_stopped_worker_of_another_is_read(another: Any) -> None:
+    """It is not lost, though it cannot be read now."""
+    x = sc.random.default_rng(5).normal(10, 1, size=(700, 500))
+    held = x.persist(on=another)
+    pids = _workers(another)
+    ((place,),) = another.who_has(distributed.futures_of(held)).values()
+    refused = pytest.raises(WorkerError, match=f"worker {place} .* holds or makes arrays")
+    with _stopped(pids[place]), refused:
+        _in_time(held.compute)
+    assert (held.compute() == x.compute(on="core")).all()
+    assert _workers(another) == pids, "nobody was ended"
+
+
 def _slowly(number: int) -> int:
     time.sleep(1)
     return number

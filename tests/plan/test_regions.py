@@ -201,6 +201,19 @@ def test_every_printer_shows_pieces() -> None:
     assert "pad(a, 1)" in repr(y)
 
 
+def test_assigned_boxes_are_written_in_the_order_of_memory() -> None:
+    """Whatever order they were assigned in: fresh pages are written while they are in the cache."""
+    x, y = X + 0, DATA.copy()
+    for k in (50, 3, 20, 41):
+        x[k * 10 : k * 10 + 7] = k
+        y[k * 10 : k * 10 + 7] = k
+    stage = x.plan(on="core").stages[-1]
+    places = [region.at for region in regions_of(stage, stage.parts[0])]
+    assert places == sorted(places)
+    assert len(places) == 9
+    assert_same_bits(x.compute(on="core"), y)
+
+
 def test_what_is_only_moved_is_copied_piece_by_piece() -> None:
     """More elements than are copied at once, with gaps, backwards and repeated."""
     a = np.random.default_rng(1).integers(0, 100, (2300, 2000)).astype("int8")

@@ -12,6 +12,8 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from importlib.machinery import ExtensionFileLoader
+from types import FrameType
 from typing import Any, Final, NoReturn
 
 import speedcube_command
@@ -20,6 +22,11 @@ from ..exit_codes import INTERRUPTED
 from .words import WrappedOnce
 
 LEAVE_SECONDS: Final = 2.0  # to clean up in, once the command itself has ended
+AGAIN_SECONDS: Final = 0.01  # until a signal that could not be raised where it came, comes again
+_INITIALISERS: Final = (
+    ExtensionFileLoader.create_module.__code__,
+    ExtensionFileLoader.exec_module.__code__,
+)
 
 _received: Final[list[int]] = []
 
@@ -39,6 +46,7 @@ class Commands(WrappedOnce):
 def run(app: Callable[[], object]) -> NoReturn:
     """Run ``app()`` to the end of this process."""
     speedcube_command.listen()
+    sys.unraisablehook = _ignored
     code: Any = 0
     try:
         _answer(speedcube_command.leave, _interrupt)
@@ -63,11 +71,23 @@ def _answer(before: Any, after: Any) -> None:
             signal.signal(number, after)
 
 
-def _interrupt(number: int, frame: object) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    if _loads_native(frame):
+        _after(AGAIN_SECONDS, os.kill, os.getpid(), number)
+        return
     _answer(_interrupt, _at_once)
     logging.disable()  # connections that break from now on are no news
     _received.append(number)
     raise KeyboardInterrupt
+
+
+def _ignored(found: sys.UnraisableHookArgs, /) -> None:
+    """Interrupt again where Python ignored it, as it ignores what a ``__del__`` raises."""
+    if found.exc_type is KeyboardInterrupt and _received:
+        _answer(_at_once, _interrupt)
+        _after(AGAIN_SECONDS, os.kill, os.getpid(), _received.pop())
+    else:
+        sys.__unraisablehook__(found)
 
 
 def _at_once(number: int, frame: object) -> None:
@@ -81,6 +101,22 @@ def _ending() -> tuple[int, str]:
 
 def _leave_soon(code: int) -> None:
     """End the process in any case: Dask's threads finish their chunk first, which may take long."""
-    timer = threading.Timer(LEAVE_SECONDS, os._exit, (code,))
+    _after(LEAVE_SECONDS, os._exit, code)
+
+
+def _loads_native(frame: FrameType | None) -> bool:
+    """Whether a native module is being initialised.
+
+    Some end the process when an exception reaches them there, or call it an `ImportError`.
+    """
+    while frame is not None:
+        if frame.f_code in _INITIALISERS:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _after(seconds: float, call: Callable[..., object], *args: object) -> None:
+    timer = threading.Timer(seconds, call, args)
     timer.daemon = True
     timer.start()

@@ -29,20 +29,21 @@ from .known.kept import active
 from .known.memory import planned
 from .progress.count import Told
 from .progress.watch import telling
-from .results import PLACES, as_complex, check_place, joined, shaped, shaped_values
+from .results import PLACES, PLACES_HERE, as_complex, check_place, joined, shaped, shaped_values
 from .results import ResultMemory as ResultMemory
 from .routines import direct, quick
 from .routines.strictness import check_laws
 from .rungs import Rung, resolve
 from .small import lines as short_lines
 from .small.again import few_structure
-from .small.call import FINISHED, MOST_AT_ONCE, ONE_THREAD
-from .small.device import ONE_LAUNCH, value_on_gpu
+from .small.call import at_once, is_here
+from .small.device import in_one_launch, value_on_gpu
 from .small.device import value_again as value_again_on_gpu
 from .small.known import few_values, folds, value_again
 from .small.known import value as small_value
 from .small.pairs import small_pair
 from .small.structure import SMALL, Structure
+from .stepwise.number import may_be_number, number_of
 from .stepwise.run import StepByStep
 from .streams.boxwise import goes_on
 from .streams.decoded import in_memory, keeping
@@ -112,6 +113,11 @@ def compute(
     found = quick.called(root, on, scheduler, prefers_gpu) if free and to != "cupy" else None
     if found is not None:
         return found
+    if SMALL > 0 and free and not root.shape and may_be_number(root):
+        rung = resolve(on, scheduler, 1, prefers_gpu, root.dtype)
+        number = number_of(root) if is_here(rung.kind) and to in PLACES_HERE else None
+        if number is not None:
+            return number
     if SMALL > 0 and free and (few := few_structure(root)):
         # What was met before is small, and a law covers it.
         rung = resolve(on, scheduler, few.size, prefers_gpu, few.root.dtype)
@@ -132,14 +138,14 @@ def compute(
         if made:
             return made[0]
     steps = _steps(rung)
-    if size <= _at_once(rung, visited is not root) and to in ("numpy", ResultMemory.OF_RUNG):
+    if size <= at_once(rung.kind, SMALL, visited is not root) and to in PLACES_HERE:
         value = small_value(root, rung.kind, steps.new if steps else None)
         if value is not None:
             return value
-    if steps and to in ("numpy", ResultMemory.OF_RUNG) and (found := steps.several([root])):
+    if steps and to in PLACES_HERE and (found := steps.several([root])):
         return found[0]
     check_place(to, rung)
-    if rung.kind == "gpu" and size <= _in_one_launch() and not known:
+    if rung.kind == "gpu" and size <= in_one_launch(SMALL) and not known:
         value = value_on_gpu(root, rung.devices[0], to != "numpy", size > SMALL)
         if value is not None:
             return value
@@ -156,27 +162,12 @@ def _steps(rung: Rung) -> StepByStep | None:
 def _value_again(few: Structure, root: Expr, rung: Rung, to: str | ResultMemory) -> Any:
     """The value of ``root``, with its ``few`` words, if the like of it was met; None otherwise."""
     kind = rung.kind
-    if kind == "core" or (kind == "cores" and not watched()):
-        return value_again(few, root, kind) if to in ("numpy", ResultMemory.OF_RUNG) else None
-    if kind == "gpu" and few.size <= _in_one_launch() and to in PLACES:
+    if is_here(rung.kind):
+        return value_again(few, root, kind) if to in PLACES_HERE else None
+    if kind == "gpu" and few.size <= in_one_launch(SMALL) and to in PLACES:
         large = few.size > SMALL
         return value_again_on_gpu(few, root, rung.devices[0], to != "numpy", large)
     return None
-
-
-def _at_once(rung: Rung, reduces: bool) -> int:
-    """Elements up to which a computation may be one call in this thread."""
-    if reduces and rung.kind == "core" and SMALL > 0:
-        return FINISHED
-    if rung.kind == "core" or (rung.kind == "cores" and not watched()):
-        most = MOST_AT_ONCE[rung.kind][0]
-        return (max(most, ONE_THREAD) if reduces else most) if SMALL > 0 else -1
-    return -1
-
-
-def _in_one_launch() -> int:
-    """The same of a GPU: Dask's callbacks hear of what is large."""
-    return SMALL if SMALL < 0 or watched() else ONE_LAUNCH
 
 
 def _read_again(

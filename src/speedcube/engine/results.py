@@ -37,6 +37,7 @@ class ResultMemory(Enum):
 
 
 PLACES: Final = ("numpy", "cupy", ResultMemory.OF_RUNG)
+PLACES_HERE: Final = ("numpy", ResultMemory.OF_RUNG)  # of a rung in the host's memory
 
 
 def check_place(to: str | ResultMemory, rung: Rung) -> None:

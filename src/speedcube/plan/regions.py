@@ -57,7 +57,8 @@ def _regions(stage: Stage, part: Part) -> tuple[Region, ...]:
             source = replace(source, arg=box.root, keepdims=False)
         one = Part(box.root, box.extra, None, 0, 0)
         regions.append(Region(box.at, Stage(box.root, source, stage.axes, (one,), "one")))
-    return tuple(regions)
+    # In the order of memory, whose fresh pages are then written while they are in the cache.
+    return tuple(sorted(regions, key=lambda one: one.at))
 
 
 def kernels_of(stage: Stage) -> list[tuple[Stage, Part]]:

@@ -89,7 +89,7 @@ def test_little_is_computed_only_for_what_is_in_memory(monkeypatch: pytest.Monke
         raise AssertionError("this was to stay lazy")
 
     monkeypatch.setattr(assignment, "numbers_of", computed)
-    x = sc.zeros((40, 3))
+    x = sc.zeros((DEPTH + 8, 3))
     for k in range(DEPTH - 1):
         x[k] = sc.arange(3) * k
     large = sc.zeros(1 << 18)

@@ -44,6 +44,8 @@ def assign(array: Array, item: Any, value: Any) -> None:
     that is assigned few numbers made of its own is computed to memory earlier, and few elements at
     hand are copied there by the first assignment (`in_place`).
     """
+    if array._writes > DEPTH and type(item) is int and _wrote_one(array, item, value):
+        return
     if wrote_at_once(array, item, value):
         return
     if is_little(value, array, array._writes >= DEPTH):
@@ -52,8 +54,6 @@ def assign(array: Array, item: Any, value: Any) -> None:
         if wrote_at_once(array, item, value):
             return
     if array._writes >= DEPTH:
-        if array._writes > DEPTH and type(item) is int and _wrote_one(array, item, value):
-            return
         _to_memory(array)
         if array._writes > DEPTH and _wrote_in_place(array, item, value):
             return

@@ -11,8 +11,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ...engine.stepwise.number import may_be_number, number_of
 from ...expr.graph import below, is_short
-from ...expr.nodes import Deferred, Leaf, Map, Piecewise, Reduced, Scanned
+from ...expr.nodes import Deferred, Leaf, Map, Piecewise, Reduced, Scanned, Stored, whole
 from ..array import Array
 from ..sources import asarray
 
@@ -45,6 +46,20 @@ def is_plain(node: Any) -> bool:
     if isinstance(node, (Map, Piecewise)):
         return math.prod(node.shape) <= _ELEMENTS
     return isinstance(node, (Reduced, Scanned))
+
+
+def number_at_hand(value: Array) -> Any:
+    """The number that ``value`` is, of few operations on numbers in memory; else ``value``.
+
+    It is made of nothing else from now on.
+    """
+    expr = value._expr
+    number = number_of(expr) if may_be_number(expr) else None
+    if number is None:
+        return value
+    value._expr = whole(Stored(np.array(number), expr.dtype), ())
+    value._plans, value._name = {}, None
+    return number
 
 
 def numbers_of(value: Array) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from ...expr.pairs.node import is_pair, of_pairs_in, parts
 from ...expr.sources.at_hand import seen
 from ..array import Array
 from ..methods.evaluation import in_memory
-from .at_once import is_plain
+from .at_once import is_plain, number_at_hand
 from .items import DEPTH
 from .own_memory import own_memory
 
@@ -40,6 +40,8 @@ def wrote_at_once(array: Array, item: Any, value: Any) -> bool:
     """
     if type(array) is not Array or array._gpu:
         return False
+    if type(value) is Array and value is not array and not value._expr.shape:
+        value = number_at_hand(value)
     kind = type(value)
     if kind not in _PLAIN and not _is_cast_alike(value, array._expr.dtype):
         return False

@@ -10,24 +10,28 @@ from typing import Any, Final
 
 from ...errors import SchedulerError
 from ...late import futures, json, socket
-from .losses import address_of, closed, lost
+from .losses import address_of, closed, lost, on_loop, scheduler_of
 
 CONNECT_SECONDS: Final = 5
 CLOSE_SECONDS: Final = 1
 
 
-def client_for(where: Any) -> Any:
-    """A Dask client of ``where``: a Client, a cluster object, an address or a scheduler file."""
+def client_for(where: Any, any_file: bool = False) -> Any:
+    """A Dask client of ``where``: a Client, a cluster object, an address or a scheduler file.
+
+    A scheduler file of another user, or of another scheduler than the one that answers, is refused
+    but for ``any_file``.
+    """
     import distributed
 
     if isinstance(where, distributed.Client):
         return _usable(where)
     if isinstance(where, os.PathLike) or names_file(where):
-        return _connect(scheduler_file=os.fspath(where))
+        return _connect(any_file, scheduler_file=os.fspath(where))
     if isinstance(where, str):
-        return _connect(address=where)
+        return _connect(any_file, address=where)
     if hasattr(where, "scheduler_address"):
-        return _connect(address=where)
+        return _connect(any_file, address=where)
     raise SchedulerError(
         f"{where!r} is not a rung: give a name, a Dask Client, a cluster object, 'tcp://host:port' "
         "or the path of a scheduler file"
@@ -63,7 +67,7 @@ def names_file(where: Any) -> bool:
 _clients: dict[str, Any] = {}
 
 
-def _connect(**where: Any) -> Any:
+def _connect(any_file: bool, **where: Any) -> Any:
     """A client, kept for the next computation on the same scheduler."""
     import asyncio
 
@@ -79,8 +83,11 @@ def _connect(**where: Any) -> Any:
         with suppress(Exception):  # it has lost its scheduler: it would go on looking for it
             known.close(timeout=CLOSE_SECONDS)
     try:
+        identity = None
         if isinstance(value, str):
-            address = value if option == "address" else _address_in(value)
+            address, identity = (value, None) if option == "address" else _told_in(value)
+            if option == "scheduler_file" and not any_file:
+                _refuse_others(value, address)
             with futures.ThreadPoolExecutor(1) as thread:  # the caller may be inside an event loop
                 thread.submit(asyncio.run, _greet(address)).result()
         client = distributed.Client(**where, timeout=CONNECT_SECONDS, set_as_default=False)
@@ -91,16 +98,45 @@ def _connect(**where: Any) -> Any:
             f"no Dask scheduler answers at {name!r} ({option}) within {CONNECT_SECONDS} s: "
             f"{_cause(err)}; check the address and that the scheduler runs"
         ) from err
+    if identity is not None and not any_file:
+        _refuse_stale(client, str(value), str(identity))
     _clients[name] = client
     return client
 
 
-def _address_in(file: str) -> str:
-    """The address that a scheduler file holds."""
+def _refuse_others(file: str, address: str) -> None:
+    """Only this user and root may say where functions and data are sent."""
+    owner, own = os.stat(file).st_uid, os.getuid()
+    if owner not in (own, 0):
+        raise SchedulerError(
+            f"the scheduler file {file!r} belongs to user {owner}, not to you ({own}): who wrote "
+            "it says where your functions and data are sent; if you know them, give the address in "
+            f"it, {address!r}"
+        )
+
+
+def _refuse_stale(client: Any, file: str, told: str) -> None:
+    """Who answers at an old address may be anybody's scheduler."""
+    found = on_loop(client, lambda: scheduler_of(client).identity(n_workers=0))
+    if found["id"] == told:
+        return
+    address = address_of(client)
+    client.close(timeout=CLOSE_SECONDS)
+    raise SchedulerError(
+        f"the scheduler file {file!r} is of another scheduler ({told}) than the one that answers "
+        f"at its address ({found['id']}): it was started again, or somebody else has that port "
+        "now; start yours with dask scheduler --scheduler-file PATH again, which writes the file "
+        f"anew, or give the address, {address!r}, if you know who answers there"
+    )
+
+
+def _told_in(file: str) -> tuple[str, Any]:
+    """The address that a scheduler file holds, and the scheduler's name for itself."""
     try:
-        address = json.loads(Path(file).read_text())["address"]
+        content = json.loads(Path(file).read_text())
+        address = content["address"]
         if isinstance(address, str):
-            return address
+            return address, content.get("id")
         problem = f"its address is {address!r}"
     except FileNotFoundError as err:
         raise SchedulerError(

@@ -41,7 +41,7 @@ class Submission:
     futures: dict[str, Any] = field(default_factory=dict)  # by the call's name
     times: int = 0
     allowed: frozenset[str] = frozenset()  # the only workers that may run them; empty: all
-    meant: frozenset[str] = frozenset()  # the workers that they were made for
+    meant: frozenset[str] = frozenset()  # the workers that they were made for; empty: any
     seen: frozenset[Listed] = frozenset()  # the workers at the last look
 
     def submit(self, workers: Sequence[str], kept: dict[str, Any] | None = None) -> None:
@@ -82,9 +82,11 @@ class Submission:
                 open_ += self.calls[name].needs
         return [name for name in self.calls if name in needed]
 
-    def gone(self, there: Sequence[Listed]) -> list[Listed]:
-        """The workers that were there at the last look, and are no more."""
-        return [one for one in self.seen if one not in there]
+    def gone(self, there: Sequence[Listed]) -> list[str]:
+        """The workers that were there at the last look, or at first, and are no more."""
+        if self.seen:
+            return [str(one) for one in self.seen if one not in there]
+        return sorted(self.meant - {one.address for one in there})
 
     def is_left_by(self, there: Sequence[Listed]) -> bool:
         """Whether all workers that it was made for, or that were last seen, have gone.
@@ -93,8 +95,8 @@ class Submission:
         does not give it to those that come later.
         """
         before, self.seen = self.seen, frozenset(there)
-        gone = not self.meant & {worker.address for worker in there}
-        return gone or bool(before and not before & self.seen)
+        gone = self.meant and not self.meant & {worker.address for worker in there}
+        return bool(gone or (before and not before & self.seen))
 
     def finished(self) -> list[str]:
         """The calls that are done."""
@@ -219,8 +221,8 @@ def settled(
     try:
         with reported(client, submission.failed):
             submission.submit(let_go.of(client, submission.inputs(), workers))
-            waited = partial(_waited, watch, submission, taken, follower)
-            while (result := on_loop(client, waited)) is None:
+            waiting = partial(waited, watch, submission, taken, follower)
+            while (result := on_loop(client, waiting)) is None:
                 others = let_go.of(client, submission.inputs(), worker_addresses(client))
                 kept = on_loop(client, partial(submission.kept, others))
                 submission.submit(others, kept)
@@ -240,7 +242,7 @@ def _blame(client: Any, err: Exception) -> None:
         raise wrong from err
 
 
-async def _waited(
+async def waited(
     watch: Watch, submission: Submission, taken: Taken, follower: Follower | None
 ) -> list[Any] | None:
     """The results; None where tasks have to be given to other workers."""

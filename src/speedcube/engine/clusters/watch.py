@@ -79,13 +79,13 @@ class Watch:
         _given_up.update((worker.key, worker.last_seen) for worker in given_up)
         return given_up
 
-    def say_gone(self, gone: Sequence[Listed], left: int) -> None:
+    def say_gone(self, gone: Sequence[str], left: int) -> None:
         """Say which workers this computation has lost."""
         for worker in gone:
             self.sayings.say(
                 f"worker {worker} has gone: what it had of this computation is made again, from "
                 f"its last record on, by others ({left} are there)",
-                worker.key,
+                worker,
                 "gone",
             )
 

@@ -16,6 +16,7 @@ from ...expr.graph import below
 from ...expr.nodes import Expr, Held, Leaf, Shape, c_strides, is_whole
 from ...expr.pairs.node import is_pair, parts
 from ...late import delayed, task_spec
+from ..clusters.asked.fetching import brought
 from ..results import joined
 
 _alive: Final[weakref.WeakSet[Held]] = weakref.WeakSet()
@@ -80,7 +81,7 @@ def client_that_has(source: Held, otherwise: Any) -> Any:
 
 def fetched(client: Any, roots: Sequence[Expr], futures: Sequence[Sequence[Any]]) -> list[Any]:
     """The values of ``roots``, which are those of their ``futures``."""
-    flat = client.gather([future for some in futures for future in some])
+    flat = brought(client, [future for some in futures for future in some])
     values = iter([np.asarray(one) for one in flat])
     each = [
         [next(values).reshape(root.shape)[()] for _ in some]

@@ -11,6 +11,7 @@ from ...errors import DTypeError, ShapeError
 from ...expr.nodes import Deferred, Expr, Held, Leaf, Tiled, is_whole
 from ...late import dask, uuid
 from ...plan.plan import Plan
+from ..clusters.asked.fetching import brought
 from .held import client_that_has, future_of
 from .place import blocks_on
 
@@ -98,7 +99,11 @@ def _value(source: Deferred | Tiled, scheduler: Any) -> Any:
         return source.everything()
     if isinstance(source, Held):
         scheduler = client_that_has(source, scheduler)
-    value = source.collection.compute(scheduler=scheduler)
+    future = future_of(source)
+    if future is not None:
+        (value,) = brought(future.client, [future])
+    else:
+        value = source.collection.compute(scheduler=scheduler)
     return _as_said(source.name, source.dtype, source.shape, value)
 
 

@@ -18,6 +18,7 @@ from ...dataclass import dataclass
 from ...expr.nodes import Expr, Reduced
 from ...kernel.program import LIGHT, Program
 from ...kernel.program import LONG as LONG_OPS
+from ...late import watched
 from ..boxes import CALL
 from ..cpu import Frame, address_of, initial_records
 from ..results import room, values
@@ -50,6 +51,20 @@ def most_at_once(rung: str, light: bool, reduced: bool) -> int:
     most = MOST_AT_ONCE[rung][not light]
     # Longer lines have kernels that finish their results, which are planned.
     return min(most, SMALL) if reduced else most
+
+
+def is_here(rung: str) -> bool:
+    """Whether what is small on ``rung`` may be made in the caller's thread."""
+    return rung == "core" or (rung == "cores" and not watched())
+
+
+def at_once(rung: str, small: int, reduces: bool) -> int:
+    """Elements up to which a computation may be one call in that thread; none if not ``small``."""
+    if small <= 0 or not is_here(rung):
+        return -1
+    if reduces:
+        return FINISHED if rung == "core" else max(MOST_AT_ONCE[rung][0], ONE_THREAD)
+    return MOST_AT_ONCE[rung][0]
 
 
 @dataclass(frozen=True, eq=False)

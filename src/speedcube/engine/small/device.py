@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...expr.nodes import Expr, Leaf, Reduced, Scanned
+from ...late import watched
 from ..results import values
 from ..staging.late import launch
 from .again import few_structure, with_arrays
@@ -20,6 +21,11 @@ from .structure import SMALL, NotSmallError, Structure, structure_of
 
 # Elements up to which a GPU is given one launch, so that Ctrl-C is answered.
 ONE_LAUNCH: Final = 1 << 33
+
+
+def in_one_launch(small: int) -> int:
+    """The same as it is now: Dask's callbacks hear of what is not ``small``."""
+    return small if small < 0 or watched() else ONE_LAUNCH
 
 
 def value_on_gpu(root: Expr, device: int, stays: bool, large: bool = False) -> Any:

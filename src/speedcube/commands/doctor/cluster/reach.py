@@ -44,7 +44,7 @@ def cluster_client(on: str) -> Any:
             "the path of a scheduler file; without --on, speedcube doctor looks at this machine"
         )
     try:
-        return client_for(on)
+        return client_for(on, any_file=True)
     except SchedulerError as err:
         text = _why(on)
         if not text:

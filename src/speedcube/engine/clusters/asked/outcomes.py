@@ -16,6 +16,11 @@ async def values_of(futures: Sequence[Any]) -> list[Any]:
     return list(await asyncio.gather(*(future.result() for future in futures)))
 
 
+async def gathered(futures: Sequence[Any]) -> list[Any]:
+    """The same of ``futures`` that are all of one client's, in few questions."""
+    return list(await futures[0].client.gather(list(futures), asynchronous=True))
+
+
 async def made_there(futures: Sequence[Any]) -> list[Any]:
     """``futures`` themselves, once all have values, which stay with their workers."""
     import asyncio

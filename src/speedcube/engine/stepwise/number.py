@@ -1,0 +1,103 @@
+"""One number, of few operations on numbers in memory: made there and then by NumPy's functions.
+
+A loop that asks for elements, or makes each of the one before, asks for many of these. Only what
+lies behind the one index is read.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ...expr.nodes import Const, Expr, Leaf, Map, Piecewise, Shape, Stored
+from ...expr.scans import one_nan
+from .choice import Limits, is_ordinary
+from .meaning import FUNCTIONS, is_computed, mapped
+
+MOST: Final = 48  # operations: where two read one, that is made twice
+_LOOK: Final = frozenset(("bitcast", "signbit", "gather", "complex"))  # not made of one element
+
+
+class _NoNumberError(Exception):
+    """What is left to others: it never leaves this module."""
+
+
+def number_of(root: Expr) -> Any:
+    """The element of ``root``, which `may_be_number`; None where it is left to others."""
+    if Limits.several <= 0 or not is_ordinary():
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            value = _At().element(root, ())
+    except _NoNumberError:
+        return None
+    if value != value and is_computed(root):
+        return one_nan(np.asarray(value))[()]
+    return value[()]  # of some functions an array without axes
+
+
+def may_be_number(root: Expr) -> bool:
+    """Whether ``root``, which has no axes, is made of others, so far as can be said at once."""
+    if type(root) is Map:
+        return root.op in FUNCTIONS or root.op == "cast"
+    return type(root) is Leaf and type(root.source) in (Map, Leaf, Piecewise)
+
+
+class _At:
+    """A walk to one element of each node; ``left``: how many operations may follow."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = MOST
+
+    def element(self, node: Expr, index: Shape) -> Any:
+        """That of ``node`` at ``index``."""
+        self.left -= 1
+        if self.left < 0:
+            raise _NoNumberError
+        if type(node) is Leaf:
+            return self._read(node, index)
+        assert type(node) is Map
+        if node.op in _LOOK:
+            raise _NoNumberError
+        value = mapped(node, [self.element(arg, index) for arg in node.args])
+        if value is None:
+            raise _NoNumberError
+        return value
+
+    def _read(self, leaf: Leaf, index: Shape) -> Any:
+        source, place = leaf.source, leaf.offset
+        for step, at in zip(leaf.strides, index, strict=True):
+            place += step * at
+        if type(source) is Stored:
+            memory = source.buffer
+            if type(memory) is not np.ndarray or not memory.flags.c_contiguous:
+                raise _NoNumberError
+            return (memory if memory.ndim == 1 else memory.reshape(-1))[place]
+        if type(source) is Const:
+            return np.array(source.value, source.dtype)[()]
+        if type(source) is Map or type(source) is Leaf:
+            return self.element(source, _unravelled(place, source.shape))
+        if type(source) is not Piecewise:
+            raise _NoNumberError
+        return self._of_pieces(source, _unravelled(place, source.shape))
+
+    def _of_pieces(self, source: Piecewise, index: Shape) -> Any:
+        for piece in source.pieces:
+            within = tuple([at - first for at, first in zip(index, piece.at, strict=True)])
+            if all([0 <= at < n for at, n in zip(within, piece.expr.shape, strict=True)]):
+                return self.element(piece.expr, within)
+        raise _NoNumberError
+
+
+def _unravelled(place: int, shape: Shape) -> Shape:
+    """The index of element ``place`` in C order."""
+    if len(shape) == 1:
+        return (place,)
+    index = []
+    for n in reversed(shape):
+        place, at = divmod(place, n)
+        index.append(at)
+    return tuple(reversed(index))

@@ -1,0 +1,137 @@
+"""One number of few operations is made at once, with the bits that a kernel gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import assert_same_bits
+
+import speedcube as sc
+from speedcube.engine import compute as engine
+from speedcube.engine.stepwise import choice
+from speedcube.engine.stepwise.choice import by_kernels, limited_to
+from speedcube.engine.stepwise.meaning import FUNCTIONS
+from speedcube.engine.stepwise.number import may_be_number, number_of
+from speedcube.ops import OPS
+
+from .test_stepwise import DTYPES, values
+
+
+@pytest.fixture(autouse=True)
+def at_hand() -> Iterator[None]:
+    with limited_to(choice.MOST, choice.FIRST), np.errstate(all="ignore"):
+        yield
+
+
+def numbers(array: sc.Array) -> np.ndarray:
+    """The elements of ``array``, each made by itself."""
+    made = []
+    for place in np.ndindex(array.shape):
+        one = array[place]
+        if not may_be_number(one._expr) or (value := number_of(one._expr)) is None:
+            return np.empty(0)
+        made.append(value)
+    return np.array(made, array.dtype).reshape(array.shape)
+
+
+@pytest.mark.parametrize("name", sorted({*FUNCTIONS, "cast"} - {"signbit"}))
+def test_every_operation_has_the_bits_of_kernels(name: str) -> None:
+    met = 0
+    for dtype in DTYPES:
+        pairs = [v.ravel()[::3].copy() for v in np.meshgrid(values(dtype), values(dtype))]
+        x, y = map(sc.asarray, pairs)
+        args = [x, y] if OPS[name].arity > 1 else [x]
+        if name == "where":
+            args = [sc.asarray(np.arange(x.size) % 2 == 0), *args]
+        try:
+            made = [x.astype(o) for o in DTYPES] if name == "cast" else [getattr(sc, name)(*args)]
+        except TypeError:
+            continue  # NumPy has none of this dtype
+        for one in made:
+            got = numbers(one)
+            if not got.size:
+                continue  # beyond the integers a cast is the processor's
+            with by_kernels():
+                assert_same_bits(got, one.compute(on="core"), f"{name} of {dtype}")
+            met += 1
+    assert met
+
+
+@given(
+    st.integers(0, 5),
+    st.integers(0, 3),
+    st.sampled_from(["T", "flip", "assigned", "joined", "broadcast", "steps", "reshape"]),
+)
+def test_views_lead_to_the_one_element(i: int, j: int, way: str) -> None:
+    a = np.arange(24.0).reshape(6, 4) - 7
+
+    def made(x: Any, m: Any) -> Any:
+        y = x * x - 3 * x
+        if way == "T":
+            return (y.T - 1).T[i, j]
+        if way == "flip":
+            return (y[::-1, ::-1] + x)[i, j]
+        if way == "assigned":
+            y = y + 0
+            y[2:4, 1:] = 9
+            y[3] = x[0] * 2
+            return (y - 0.5)[i, j]
+        if way == "joined":
+            return m.concatenate([y, x * 2], axis=1)[i, j + 2]
+        if way == "broadcast":
+            return (y[:, None, :] - x[None, :, :])[i, 5 - i, j]
+        if way == "steps":
+            return (y[::2] / 3)[i // 2, j]
+        return (y.reshape(4, 6).T * 2)[i, j]
+
+    assert made(sc.asarray(a), sc).compute(on="core") == made(a, np)
+
+
+def test_neither_kernel_nor_plan_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = sc.asarray(np.arange(5.0))
+
+    def others(_: object) -> None:
+        raise AssertionError("this was to be made at once")
+
+    monkeypatch.setattr(engine, "few_structure", others)  # what comes next
+    assert float((x * 2 + 1)[3]) == 7.0
+    assert bool(x[1] < x[2])
+    z = sc.zeros(4)
+    for k in range(1, 4):
+        z[k] = 0.5 * z[k - 1] + x[k]
+    monkeypatch.undo()
+    assert z.tolist() == [0.0, 1.0, 2.5, 4.25]
+
+
+def test_what_is_no_such_number_is_left_to_others() -> None:
+    x = sc.asarray(np.arange(5.0))
+    deep = x
+    for _ in range(60):
+        deep = deep * 1.5 + 1
+    for one in (sc.exp(x)[2], x.sum() + 1, deep[3], x[sc.asarray([1, 2])][0] + 1):
+        assert not may_be_number(one._expr) or number_of(one._expr) is None
+    lazy = x * 2
+    with by_kernels():
+        assert number_of(lazy[3]._expr) is None
+    assert lazy[3].compute(on="core") == 6
+
+
+def test_an_assigned_number_keeps_what_it_was() -> None:
+    z = sc.zeros(3)
+    z[0] = 1
+    lazy = z[0] + 1
+    z[1] = lazy
+    z[0] = 5
+    assert (float(lazy), z.tolist()) == (2.0, [5.0, 2.0, 0.0])
+    given = np.arange(3.0)
+    mine = sc.asarray(given)
+    mine[0] = mine[2] * 4
+    assert (given.tolist(), mine.tolist()) == ([0, 1, 2], [8, 1, 2])
+    whole = sc.zeros(3, dtype="int64")
+    whole[1] = sc.asarray(2.75) * 2
+    assert whole.tolist() == [0, 5, 0]
