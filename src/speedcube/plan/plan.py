@@ -24,7 +24,7 @@ from .passes import Pass, make_pass, passes_of, reading_once
 from .regions import regions_of
 from .shares import moved, tasks
 from .stages import WORKER_OVERHEAD, Stage, lies_apart
-from .touched import making_bytes, readings
+from .touched import making_bytes, readings, shared_bytes
 from .working import adding_bytes, scan_on_gpu, stream_bytes, working_bytes
 
 
@@ -268,7 +268,7 @@ def _pass_bytes(one: Pass, resources: Resources) -> int:
         streams += making_bytes(one)
     if resources.shared:  # threads, each with blocks of its own
         streams *= min(max(parts, visited.threads), resources.workers)
-    streams += adding_bytes(one)
+    streams += adding_bytes(one) + shared_bytes(one)
     return WORKER_OVERHEAD + inputs + streams + sum(_held(s, parts, resources) for s in one.stages)
 
 

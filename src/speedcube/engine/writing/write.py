@@ -202,7 +202,8 @@ class Write:
     def _held(self) -> int:
         """Bytes of what was computed before, and of what makes results of scans box by box."""
         found = readers_in(reals(self.roots))
-        return self.held + sum(int(getattr(one, "working_bytes", 0)) for one in found)
+        names = ("working_bytes", "shared_bytes")
+        return self.held + sum(int(getattr(one, name, 0)) for one in found for name in names)
 
     @property
     def _threads(self) -> int:
