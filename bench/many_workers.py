@@ -1,17 +1,24 @@
-"""How long a plan takes to become tasks for 1, 64 and 1,000 workers, which are only simulated.
+"""How long a plan takes to become tasks for 1, 64 and 1,000 workers; how fast 64 real ones are.
 
-    python bench/many_workers.py [--json FILE]
+    python bench/many_workers.py [--real 1e10] [--repeats 3] [--json FILE]
 
-Milliseconds of this process for a mean of 2 TB and for a program of three stages: to plan, and to
-make the calls and pickle them as Dask would. What a scheduler takes for a task comes on top.
+``rows``: milliseconds of this process for a mean of 2 TB and for a program of three stages, for
+workers that are only simulated: to plan, and to make the calls and pickle them as Dask would.
+
+``real``: seconds of a mean of so many normal numbers on 64 workers, eight threads of each of eight
+processes, and on 8, one of each, in turns; and of a mean of eight, which is scheduling alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import multiprocessing
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +31,7 @@ from speedcube.plan.plan import Resources, make_plan
 
 WORKERS: Final = (1, 64, 1_000)
 TIMES: Final = 7
+PROCESSES: Final = 8
 
 
 def programs() -> dict[str, Any]:
@@ -46,15 +54,82 @@ def row(array: Any, workers: int) -> dict[str, float]:
     return {"plan_ms": min(plans), "calls_ms": min(calls), "tasks": made, "bytes": size}
 
 
+async def several(address: str, count: int) -> None:
+    """``count`` workers of one thread each in this process, until the scheduler ends."""
+    from distributed import Worker
+
+    where = {"nthreads": 1, "memory_limit": None, "host": "127.0.0.1", "dashboard": False}
+    workers = [await Worker(address, **where) for _ in range(count)]
+    await asyncio.gather(*(one.finished() for one in workers))
+
+
+def host(address: str, count: int) -> None:
+    """What one of the processes does."""
+    asyncio.run(several(address, count))
+
+
+@contextmanager
+def threads_of_processes(count: int) -> Iterator[Any]:
+    """The client of a cluster of `PROCESSES` processes with ``count`` workers each."""
+    import distributed
+
+    context = multiprocessing.get_context("spawn")
+    with (
+        distributed.LocalCluster(
+            n_workers=0, host="127.0.0.1", dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        words = cluster.scheduler_address, count
+        hosts = [context.Process(target=host, args=words) for _ in range(PROCESSES)]
+        for one in hosts:
+            one.start()
+        client.wait_for_workers(PROCESSES * count, timeout=120)
+        try:
+            yield client
+        finally:
+            for one in hosts:
+                one.kill()
+                one.join()
+
+
+def real(size: int, repeats: int) -> dict[str, Any]:
+    """Seconds of each time on 8 and on 64 workers, the rates, and how they compare."""
+    mean = {"many": size, "few": 8}
+    seconds: dict[str, dict[str, list[float]]] = {name: {"8": [], "64": []} for name in mean}
+    bits = set()
+    with threads_of_processes(1) as eight, threads_of_processes(8) as all_of_them:
+        clients = {"8": eight, "64": all_of_them}
+        for client in clients.values():
+            sc.random.default_rng(1).normal(size=10**6).mean().compute(on=client)
+        for _ in range(repeats):
+            for name, elements in mean.items():
+                for workers, client in clients.items():
+                    x = sc.random.default_rng(1).normal(size=elements)
+                    began = time.perf_counter()
+                    value = x.mean().compute(on=client)
+                    seconds[name][workers].append(time.perf_counter() - began)
+                    bits.add((name, float(value).hex()))
+    assert len(bits) == len(mean), bits
+    rates = {workers: size / min(each) for workers, each in seconds["many"].items()}
+    ratio = rates["64"] / rates["8"]
+    return {"size": size, "seconds": seconds, "elements_a_second": rates, "64_of_8": ratio}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--real", type=float, default=0, help="elements; none: not measured")
+    parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
     rows = {
         name: {str(workers): row(array, workers) for workers in WORKERS}
         for name, array in programs().items()
     }
-    found = {"about": {"load": os.getloadavg()[0], "cpus": os.cpu_count()}, "rows": rows}
+    found: dict[str, Any] = {"about": {"load": os.getloadavg()[0], "cpus": os.cpu_count()}}
+    found["rows"] = rows
+    if given.real:
+        found["real"] = real(int(given.real), given.repeats)
     print(json.dumps(found, indent=1))
     if given.json:
         given.json.write_text(json.dumps(found, indent=1) + "\n")

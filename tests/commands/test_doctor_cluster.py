@@ -22,6 +22,7 @@ from distributed import Client, LocalCluster
 from distributed.security import Security
 from typer.testing import CliRunner
 
+import speedcube as sc
 from speedcube import cli
 from speedcube.commands.doctor.cluster import reach
 from speedcube.commands.doctor.cluster.ask import ClusterFacts, WorkerFacts, gather_cluster
@@ -29,6 +30,7 @@ from speedcube.commands.doctor.cluster.command import examine_cluster
 from speedcube.commands.doctor.cluster.judge import Ours, cluster_findings, ours
 from speedcube.engine.clusters import client as clients
 from speedcube.engine.clusters.fingerprint import Fingerprint
+from speedcube.errors import SchedulerError
 
 pytestmark = pytest.mark.cluster
 
@@ -376,6 +378,20 @@ def refused(on: str) -> str:
     code, printed, errors = doctor("--on", on)
     assert (code, printed) == (2, "")
     return errors
+
+
+@pytest.mark.parametrize("whose", ["none", "of another cluster"])
+def test_a_computation_whose_certificates_do_not_match(
+    encrypted: tuple[str, dict[str, Any]], tmp_path: Path, whose: str
+) -> None:
+    """It fails at once, and names who can tell why."""
+    address, _ = encrypted
+    settings = {} if whose == "none" else certificates(tmp_path / "others")
+    cause = "TLS configuration" if whose == "none" else "certificate verify failed"
+    with told(settings), pytest.raises(SchedulerError, match=cause) as caught:
+        sc.ones(3).sum().compute(on=address)
+    assert f"no Dask scheduler answers at {address!r}" in str(caught.value)
+    assert str(caught.value).endswith(f"speedcube doctor --on {address} says more")
 
 
 def test_certificates_that_do_not_match(

@@ -17,6 +17,8 @@ import pytest
 import yaml
 from cryptography import x509
 
+import speedcube as sc
+
 DEPLOY: Final = Path(__file__).parents[2] / "docs" / "deploy"
 PAGES: Final = sorted(DEPLOY.glob("*.md"))
 SCRIPTS: Final = sorted([*DEPLOY.glob("*/*.sh"), *DEPLOY.glob("*/*.sbatch")])
@@ -84,6 +86,33 @@ def test_nothing_listens_without_certificates(file: Path) -> None:
     if starts:
         assert re.search(r"tls|Security\.temporary|DASK_CONFIG", text) or "Nanny(" in text
         assert re.search(r"dashboard.address[\"=: ]+\"?127\.0\.0\.1:0", text)
+
+
+def run(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """What a command does in the folder of these files."""
+    given = {**os.environ, **variables}
+    return subprocess.run(words, cwd=DEPLOY, env=given, capture_output=True, text=True, timeout=120)
+
+
+def test_a_notebooks_first_cell() -> None:
+    """As it stands, where nobody named a cluster."""
+    done = run(sys.executable, "jupyterhub/notebook.py")
+    assert done.returncode == 0, done.stderr
+    x = sc.random.default_rng(0).normal(size=(100_000, 1_000))
+    assert done.stdout.strip() == float(x.mean().compute(on="cores")).hex()
+
+
+def test_where_there_is_no_slurm(tmp_path: Path) -> None:
+    pytest.importorskip("dask_jobqueue")
+    shared = tmp_path / "shared"
+    command = (sys.executable, "slurm/jobqueue.py", "--shared", str(shared))
+    done = run(*command, PATH=str(tmp_path), HOME=str(tmp_path))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "has no sbatch, so no SLURM: run this on a login node" in done.stderr
+    assert not shared.exists()
+    done = run("bash", "slurm/cluster.sbatch", "arrays.py", SLURM_SUBMIT_DIR="")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "submit this with sbatch" in done.stderr
 
 
 # ---------------------------------------------------------------- certificates

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
+import churn
 import faults
 import pytest
 
@@ -36,6 +40,23 @@ def test_twenty_faults_over_twelve_programs(tmp_path: Path) -> None:
     rows = _check(20, 2, tmp_path)
     assert {row.program for row in rows} == {*faults.PROGRAMS}
     assert {row.fault for row in rows} == {*faults.FAULTS}
+
+
+@pytest.mark.slow
+def test_a_minute_of_churn(tmp_path: Path) -> None:
+    """A worker comes or goes every four seconds while program after program computes."""
+    file = tmp_path / "churn.json"
+    command = [sys.executable, str(Path(churn.__file__)), "--forked", "--minutes=1", "--every=4"]
+    done = subprocess.run(
+        [*command, "--json", str(file)], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(file.read_text())
+    assert (found["wrong"], found["left"]) == ([], [])
+    assert {*found["events"]} == {*churn.EVENTS}
+    assert found["programs"] >= len(faults.PROGRAMS)
+    threads = [row["threads"] for row in found["held"][1:]]
+    assert max(threads) - min(threads) <= 12, "none is left for each worker that has gone"
 
 
 def test_a_wrong_result_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,8 @@ nobody else can read. Jobs may come and go; the result is that of one core.
 
 import argparse
 import os
+import shutil
+import sys
 
 from dask_jobqueue import SLURMCluster
 from distributed import Client
@@ -25,6 +27,11 @@ parser.add_argument("--rows", type=int, default=1_000_000)
 
 if __name__ == "__main__":
     asked = parser.parse_args()
+    if not shutil.which("sbatch"):
+        sys.exit(
+            f"{os.uname().nodename} has no sbatch, so no SLURM: run this on a login node (PATH may "
+            "need a module load), or take ssh/cluster.py or on='cores' where there is none"
+        )
     os.makedirs(asked.shared, mode=0o700, exist_ok=True)
     cluster = SLURMCluster(
         cores=asked.cores,

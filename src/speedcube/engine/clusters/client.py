@@ -96,7 +96,8 @@ def _connect(any_file: bool, **where: Any) -> Any:
     except (OSError, TimeoutError, ValueError, LookupError, TypeError, RuntimeError) as err:
         raise SchedulerError(
             f"no Dask scheduler answers at {name!r} ({option}) within {CONNECT_SECONDS} s: "
-            f"{_cause(err)}; check the address and that the scheduler runs"
+            f"{_cause(err)}; check the address and that the scheduler runs: "
+            f"speedcube doctor --on {name} says more"
         ) from err
     if identity is not None and not any_file:
         _refuse_stale(client, str(value), str(identity))
