@@ -70,6 +70,35 @@ def test_a_long_line(name: str) -> None:
         _same(some.compute(on=on), wanted[list(PLACES)])
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_single_zero_among_negative_ones_stays(dtype: str) -> None:
+    """NumPy's sort takes the lesser and the greater of 0 and -0: either may be written twice."""
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        x = np.round(rng.normal(0, 1e3, int(rng.integers(9_000, 40_000))), 1).astype(dtype)
+        x[rng.integers(0, len(x), 100)] = -0.0
+        x[rng.integers(0, len(x), 2)] = 0.0
+        _same(sc.sort(sc.asarray(x)).compute(on="core"), np.sort(x, kind="stable"))
+
+
+@pytest.mark.parametrize("length", [2, 3, 15, 16, 40, 512])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "uint8"])
+def test_many_short_lines(length: int, dtype: str) -> None:
+    """Places of many lines are found together, and so are the parts of each."""
+    rng = np.random.default_rng(length)
+    lines = rng.integers(0, length, (3_000 // length, length)).astype(dtype)
+    if dtype.startswith("float"):
+        lines[::3] = rng.normal(size=lines[::3].shape)
+        lines[::7, 0], lines[1::7, -1] = np.nan, -0.0
+    order, k = np.argsort(lines, axis=-1, kind="stable"), length // 2
+    a = sc.asarray(lines)
+    np.testing.assert_array_equal(sc.argsort(a, axis=1).compute(on="core"), order)
+    _same(
+        sc.partition(a, k, axis=1).compute(on="core"),
+        np.array([ordering.parted_by(line, np.sort(line)[[k]]) for line in lines]),
+    )
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif("gpu" not in rungs.available(), reason="no GPU is visible here")
 @pytest.mark.parametrize("name", LINES)

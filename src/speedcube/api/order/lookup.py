@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial, reduce
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from ..array import Array, array_of, elementwise
 from ..creation import full
 from ..functions.floats import either, together
 from .lines import before, sorted_lines, taken
+
+_FEW_TESTS: Final = 16  # that are compared one by one, which takes less than a search
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
@@ -147,7 +150,7 @@ def isin(
     element : array_like
         Any shape.
     test_elements : array_like
-        Any shape; they are sorted in memory.
+        Any shape; more than a few are sorted in memory.
     assume_unique : bool
         Decides nothing.
     invert : bool
@@ -176,6 +179,10 @@ def isin(
     wanted, tests = together(element, array_of(test_elements).reshape(-1))
     if not tests.size:
         return full(wanted.shape, bool(invert))
+    if tests.size <= _FEW_TESTS:
+        one_by_one = (elementwise("equal", wanted, tests[k]) for k in range(tests.size))
+        same = reduce(partial(elementwise, "logical_or"), one_by_one)
+        return elementwise("logical_not", same) if invert else same
     line = sorted_lines(tests, 0)
     place = found(line, wanted, "left").clip(0, line.shape[0] - 1)
     return elementwise("not_equal" if invert else "equal", taken(line, place, 0), wanted)

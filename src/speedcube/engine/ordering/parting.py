@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...expr.through.node import Through
-from ...expr.through.ordering import parted_by
+from ...expr.through.ordering import lines_parted_by, parted_by
 from ...kernel.llvm.ordering.part import MOST_BOUNDS
 from ...kernel.orders import Deal
 from ..cpu import address_of
@@ -19,6 +19,7 @@ from .elements import AllElements, Array, in_memory
 from .fixed import SIEVED, Sieving, compiled
 from .selecting import SHORT, Bracket, Sieved, found_of_one
 
+_LINES: Final = 1 << 17  # elements of lines that are dealt out together
 _CALL: Final = 1 << 22  # elements of one call, so that Ctrl-C gets a turn
 
 
@@ -34,8 +35,13 @@ def parted(source: Through, given: list[AllElements]) -> Array:
     out = np.empty_like(values)
 
     def run(span: tuple[int, int]) -> None:
-        for k in range(span[0] // line, span[1] // line):
-            out[k] = parted_by(values[k], np.partition(values[k], places)[list(places)])
+        step = max(1, _LINES // line)
+        for first in range(span[0] // line, span[1] // line, step):
+            if elements.stop.is_set():
+                return
+            some = values[first : min(first + step, span[1] // line)]
+            bounds = np.partition(some, places, axis=-1)[:, list(places)]
+            out[first : first + len(some)] = lines_parted_by(some, bounds)
 
     elements.each(run, elements.spans(line))
     return out

@@ -24,6 +24,10 @@ _TURNED: Final = 1 << 15  # elements of lines side by side that are turned and s
 _SHORT: Final = 1 << 13  # elements of such a line
 _SIDE_BY_SIDE: Final = 1 << 17  # elements of such lines that are sorted as they lie
 _AS_THEY_LIE: Final = 1 << 9  # elements of a line that NumPy turns by itself
+_TOGETHER: Final = 1 << 9  # elements of a line whose places are found in a call for many lines
+_STABLE: Final = (
+    16  # elements of a line that NumPy's stable sort takes as long for as its quick one
+)
 _FEW: Final = 8  # one in so many may have an equal neighbour
 
 
@@ -121,14 +125,16 @@ def in_order(lines: Array, came: Array | None = None) -> None:
 
 
 def _zeros_as_they_came(lines: Array, came: Array) -> list[tuple[int, Array]]:
-    """Of sorted lines with zeros of both signs, all zeros as they ``came``."""
-    found = []
-    for number, line in enumerate(lines):
-        first, stop = np.searchsorted(line, 0.0, "left"), np.searchsorted(line, 0.0, "right")
-        negative = np.signbit(line[first:stop])
-        if negative.any() and not negative.all():
-            found.append((number, came[number][came[number] == 0]))
-    return found
+    """Of sorted lines with zeros, all zeros as they ``came``.
+
+    Sorted ones do not tell: where -0 and 0 meet, NumPy's sort may write one of them twice.
+    """
+    bounds = ((np.searchsorted(line, 0.0, side) for side in ("left", "right")) for line in lines)
+    return [
+        (number, came[number][came[number] == 0])
+        for number, (first, stop) in enumerate(bounds)
+        if stop > first
+    ]
 
 
 def _mixed_zeros(lines: Array) -> list[tuple[int, Array]]:
@@ -190,6 +196,9 @@ def places_sorted(source: Through, given: list[AllElements]) -> Array:
         return places
 
     def run(span: tuple[int, int]) -> None:
+        if line <= _TOGETHER:
+            out[slice(*span)] = places_of_lines(lines[slice(*span)])
+            return
         for k in range(*span):
             out[k] = places_of(lines[k])
 
@@ -206,6 +215,19 @@ def _places_of_one(elements: AllElements, values: Array, places: Array) -> None:
 
     for found, start in zip(elements.each(share, masks), ends, strict=True):
         places[start : start + len(found)] = found
+
+
+def places_of_lines(lines: Array) -> Array:
+    """The places of the elements of each of ``lines``, short ones, in their order."""
+    if lines.dtype.itemsize <= 2 or lines.shape[-1] < _STABLE:
+        return np.argsort(lines, axis=-1, kind="stable")
+    order = np.argsort(lines, axis=-1)
+    values = np.take_along_axis(lines, order, axis=-1)
+    again = (values[:, 1:] == values[:, :-1]).any(axis=-1)
+    if lines.dtype.kind == "f":
+        again |= np.isnan(values[:, -1])
+    order[again] = np.argsort(lines[again], axis=-1, kind="stable")
+    return order
 
 
 def places_of(line: Array) -> Array:

@@ -11,7 +11,16 @@ from ...dataclass import dataclass
 from ..ir import Body
 from ..program import LeafCode, Program
 from .emit import emit
-from .memory import AHEAD, ALIGN, LINE, NEAREST, every_other, fetch, gather, masked_load, prefetch
+from .memory import (
+    AHEAD,
+    ALIGN,
+    NEAREST,
+    ask_for_gathered,
+    every_other,
+    gather,
+    masked_load,
+    prefetch,
+)
 from .scratch import BUFFER, scratch_layout, sink_buffers
 from .text import SCALAR, Style, Text
 
@@ -231,20 +240,12 @@ class Elements:
             index = self.positions(k, leaf.mode, start, j)
             pointers = t.op(f"getelementptr {memory}, ptr {data}, {t.vector('i64')} {index}")
             if leaf.mode == "strided" and mask is None:
-                self.look_ahead(k, t.at(data, start, memory), j, memory)
+                first = t.at(data, start, memory)
+                ask_for_gathered(t, first, j, self.strides[k], memory, self.ahead.get(k))
             raw = gather(t, memory, pointers, mask or t.constant(True, "bool"))
         if leaf.dtype == "bool":
             return t.op(f"icmp ne {v} {raw}, zeroinitializer")
         return raw
-
-    def look_ahead(self, k: int, data: str, j: str, memory: str) -> None:
-        """Ask for what is read of leaf ``k`` later: processors do not see that gathers go on."""
-        t, size = self.text, ALIGN[memory]
-        further = t.i64("mul", self.strides[k], AHEAD // 4)
-        data = t.at(data, self.ahead.get(k, further), "i8")
-        for lane in range(0, t.lanes, LINE // 2 // size):  # of every other element a line
-            later = t.i64("add", j, lane)
-            fetch(t, t.at(data, t.i64("mul", later, self.strides[k]), memory))
 
     def element_loop(self, tile: Tile, consume: Consume, body: Body | None = None) -> None:
         """Compute every element of the tile and hand each vector to ``consume``.
