@@ -120,6 +120,18 @@ def slope(rows: list[Held], name: str) -> float | None:
     return round(3600 * gained, 1)
 
 
+def around(rows: list[Held]) -> dict[str, Any]:
+    """Megabytes and descriptors, the middle of five minutes, five minutes in and at the end."""
+    first = [row for row in rows if 300 <= row.seconds < 600]
+    last = [row for row in rows if row.seconds >= rows[-1].seconds - 300]
+    return {
+        f"{name}_{when}": statistics.median(getattr(row, name) for row in some)
+        for name in ("megabytes", "descriptors")
+        for when, some in (("then", first), ("at_the_end", last))
+        if some
+    }
+
+
 def run(
     seconds: float,
     every: float,
@@ -160,8 +172,11 @@ def run(
 def shown(found: Found, done: Counter[str], more: dict[str, Any]) -> dict[str, Any]:
     """As it is written down."""
     names = ("megabytes", "descriptors", "threads", "workers_megabytes")
+    told = {"minutes": round(found.held[-1].seconds / 60), "events_in_all": done.total()}
+    told |= {"failed": len(found.wrong)} | around(found.held)
     return {
         **more,
+        **told,
         "programs": found.programs.total(),
         "each": dict(found.programs),
         "events": dict(done),

@@ -2,6 +2,7 @@
 
     python bench/faults.py [--faults 20] [--seed 0] [--workers 3] [--kinds SIGKILL] [--paired]
                            [--forked] [--minutes 3] [--json FILE]
+    python bench/faults.py --together FILES [--json FILE]
 
 Each fault hits a random worker at a random moment of a program; the twelve programs take turns.
 A result is compared by its SHA-256 with the undisturbed one. ``extra`` are seconds more than the
@@ -370,6 +371,27 @@ class Diary:
         return found
 
 
+def together(files: list[Path]) -> dict[str, Any]:
+    """What several runs found, without their rows."""
+    runs = [json.loads(file.read_text()) for file in files]
+    rows = [Row(**row) for one in runs for row in one["rows"]]
+    found = summary(rows)
+    about = {**runs[0]["about"], "seeds": [one["about"]["seed"] for one in runs]}
+    loads = [round(one["about"]["load"], 1) for one in runs]
+    alone = {name: [row.alone for row in rows if row.program == name] for name in PROGRAMS}
+    return {
+        "about": {**about, "load": [min(loads), max(loads)]},
+        "faults": len(rows),
+        "wrong_or_failed": len(found["wrong"]),
+        "hangs": sum("hangs" in row["wrong"] for row in found["wrong"]),
+        "left": sum(len(one.get("left", ())) for one in runs),
+        "kinds": found["kinds"],
+        "alone": {name: round(statistics.median(each), 3) for name, each in alone.items() if each},
+        "wrong": found["wrong"],
+        "levels": [one["levels"][-1] for one in runs if one["levels"]],
+    }
+
+
 def main() -> int:
     """Run, show and write what was found; 1 where something was wrong or left."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -381,7 +403,14 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=math.inf, help="at most")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--forked", action="store_true", help="workers come back sooner")
+    parser.add_argument("--together", type=Path, nargs="+", help="only sum up these runs' files")
     given = parser.parse_args()
+    if given.together:
+        found = together(given.together)
+        print(json.dumps(found, indent=1))
+        if given.json:
+            given.json.write_text(json.dumps(found, indent=1) + "\n")
+        return int(bool(found["wrong_or_failed"] or found["left"]))
     if given.forked:
         fork_workers()
     before, began = children(), time.monotonic()

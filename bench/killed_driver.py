@@ -127,6 +127,7 @@ def main() -> None:
             "on": f"{given.workers} workers" if given.workers else given.on,
         },
         "overhead": overhead(given.size // 8),
+        "ratios": [row["ratio"] for row in rows],
         "killed": rows,
     }
     print(json.dumps(found, indent=1))

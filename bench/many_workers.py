@@ -4,6 +4,8 @@
 
 ``rows``: milliseconds of this process for a mean of 2 TB and for a program of three stages, for
 workers that are only simulated: to plan, and to make the calls and pickle them as Dask would.
+``dask``: milliseconds of Dask for a task and for an event, client, scheduler and worker in one
+process. ``paper``: seconds for 10,000 workers, from these.
 
 ``real``: seconds of a mean of so many normal numbers on 64 workers, eight threads of each of eight
 processes, and on 8, one of each, in turns; and of a mean of eight, which is scheduling alone.
@@ -14,6 +16,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import logging
 import multiprocessing
 import os
 import time
@@ -32,6 +35,8 @@ from speedcube.plan.plan import Resources, make_plan
 WORKERS: Final = (1, 64, 1_000)
 TIMES: Final = 7
 PROCESSES: Final = 8
+TASKS: Final = 1_000
+FAR: Final = 10_000
 
 
 def programs() -> dict[str, Any]:
@@ -54,10 +59,45 @@ def row(array: Any, workers: int) -> dict[str, float]:
     return {"plan_ms": min(plans), "calls_ms": min(calls), "tasks": made, "bytes": size}
 
 
+def dask_ms() -> dict[str, float]:
+    """Milliseconds of Dask for a task that does nothing, and for an event that one hands over."""
+    import distributed
+
+    def tell(number: int) -> None:
+        distributed.get_worker().log_event("many", {"number": number, "record": b"0" * 600})
+
+    least = {"task": float("inf"), "task_with_event": float("inf")}
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        for _ in range(3):
+            for name, function in {"task": int, "task_with_event": tell}.items():
+                began = time.perf_counter()
+                client.gather(client.map(function, range(TASKS), pure=False))
+                seconds = time.perf_counter() - began
+                least[name] = min(least[name], 1e3 * seconds / TASKS)
+    return {**least, "event": max(0.0, least["task_with_event"] - least["task"])}
+
+
+def on_paper(rows: dict[str, Any], dask: dict[str, float]) -> dict[str, Any]:
+    """Seconds of `FAR` workers: what 1,000 take, times more; and a task of Dask for each call."""
+    found: dict[str, Any] = {"workers": FAR}
+    for name, each in rows.items():
+        more = FAR / 1_000
+        here = more * (each["1000"]["plan_ms"] + each["1000"]["calls_ms"]) / 1e3
+        there = more * each["1000"]["tasks"] * dask["task"] / 1e3
+        found[name] = {"plan_and_calls_s": here, "dask_s": there}
+    return found
+
+
 async def several(address: str, count: int) -> None:
     """``count`` workers of one thread each in this process, until the scheduler ends."""
     from distributed import Worker
 
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     where = {"nthreads": 1, "memory_limit": None, "host": "127.0.0.1", "dashboard": False}
     workers = [await Worker(address, **where) for _ in range(count)]
     await asyncio.gather(*(one.finished() for one in workers))
@@ -84,7 +124,7 @@ def threads_of_processes(count: int) -> Iterator[Any]:
         hosts = [context.Process(target=host, args=words) for _ in range(PROCESSES)]
         for one in hosts:
             one.start()
-        client.wait_for_workers(PROCESSES * count, timeout=120)
+        client.wait_for_workers(PROCESSES * count, timeout=300)
         try:
             yield client
         finally:
@@ -128,6 +168,8 @@ def main() -> None:
     }
     found: dict[str, Any] = {"about": {"load": os.getloadavg()[0], "cpus": os.cpu_count()}}
     found["rows"] = rows
+    found["dask"] = dask_ms()
+    found["paper"] = on_paper(rows, found["dask"])
     if given.real:
         found["real"] = real(int(given.real), given.repeats)
     print(json.dumps(found, indent=1))

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
+from speedcube.engine.writing import write
 from speedcube.engine.writing.progress import Meter, WriteProgress
 from speedcube.plan import writing
 
@@ -230,6 +231,40 @@ def test_workers_of_a_cluster_write_their_own_chunks(tmp_path: Path) -> None:
     assert np.array_equal(np.load(tmp_path / "far.npy"), y.compute())
     assert np.array_equal(target, y.compute())
     assert (len(seen) > 1, seen[-1].done) == (True, DATA.nbytes)
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("is_part", [False, True])
+def test_what_a_lost_worker_had_begun_is_taken_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_part: bool
+) -> None:
+    """Zarr's drafts of chunks; not where another program may write another part."""
+    distributed = pytest.importorskip("distributed")
+    place, found, write_there = tmp_path / "y.zarr", list[bool](), write.write_on_client
+    draft = place / "c" / "0" / f"1.{'0a' * 16}.partial"
+    where = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, **where) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+
+        def losing(*given: Any) -> bool:
+            worker = next(iter(client.scheduler_info(n_workers=-1)["workers"]))
+            write_there(*given)
+            draft.write_bytes(b"half a chunk")
+            client.retire_workers([worker])
+            found.append(write_there(*given))
+            return found[-1]
+
+        monkeypatch.setattr(write, "write_on_client", losing)
+        if is_part:
+            zarr.create_array(place, shape=DATA.shape, chunks=(10, 8), dtype=DATA.dtype)
+        how = {"region": (slice(0, 60), slice(0, 40))} if is_part else {"chunks": (10, 8)}
+        x = sc.asarray(DATA)[:, :40] if is_part else sc.asarray(DATA)
+        x.to_zarr(place, on=client, **how)
+    assert found == [True]
+    assert draft.exists() == is_part
+    assert np.array_equal(zarr.open_array(place)[:, :40], DATA[:, :40])
 
 
 # Plans, progress, memory -------------------------------------------------------------------------

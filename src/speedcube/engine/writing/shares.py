@@ -46,10 +46,11 @@ class Follows:
 
 def write_on_client(
     rung: Rung, written: Written, numbers: Sequence[int], threads: int, meter: Meter
-) -> None:
+) -> bool:
     """Write the blocks ``numbers`` on the workers of ``rung``, each by so many ``threads``.
 
-    What a worker that is lost had to write is written by others, with the same bytes.
+    What a worker that is lost had to write is written by others, with the same bytes. Whether any
+    of them has gone since.
     """
     count = max(1, len(rung.addresses) * threads * _SHARES)
     step = max(1, -(-len(numbers) // count))
@@ -67,6 +68,7 @@ def write_on_client(
     shapes = [()] * len(names)
     run_calls(rung.client, Calls((first, *calls), names), shapes, rung.addresses, follower)
     follower.look(names)
+    return not {*rung.addresses} <= {*rung.client.scheduler_info(n_workers=-1)["workers"]}
 
 
 def _same(written: Written) -> Written:

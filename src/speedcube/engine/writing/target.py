@@ -63,6 +63,9 @@ class WriteTarget(Protocol):
     def done(self) -> Iterable[int]:
         """The blocks that are there already."""
 
+    def clear(self) -> None:
+        """Take away what a worker that was lost had begun to write."""
+
     def finish(self) -> None:
         """Everything is written: mark it so."""
 

@@ -178,7 +178,9 @@ class Write:
     def _run(self, plan: WritePlan, numbers: Sequence[int], meter: Meter) -> None:
         if self.rung.kind == "client" and all(target.travels for target in self.targets):
             written = Written(tuple(self.roots), tuple(self.targets), plan.grid)
-            write_on_client(self.rung, written, numbers, plan.at_once, meter)
+            if write_on_client(self.rung, written, numbers, plan.at_once, meter):
+                for target in self.targets:
+                    target.clear()
             return
         device = None if self.rung.kind in ("core", "cores") else self.rung
         run = WriteRun(self.roots, self.targets, plan.grid, device, meter)

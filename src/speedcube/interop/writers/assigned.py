@@ -50,6 +50,9 @@ class Assigned:
         """Nothing: who assigns cannot know."""
         return ()
 
+    def clear(self) -> None:
+        """Nothing lies about."""
+
     def finish(self) -> None:
         """There is no mark."""
 

@@ -166,6 +166,9 @@ class NpyPath:
             file.seek(_NOTE)
             return np.flatnonzero(np.frombuffer(file.read(), np.uint8)).tolist()
 
+    def clear(self) -> None:
+        """Nothing lies about."""
+
     def finish(self) -> None:
         """Give the file its name, once the disk has it."""
         os.fsync(self.draft)
@@ -234,6 +237,9 @@ class NpyStream:
     def done(self) -> Iterable[int]:
         """Nothing."""
         return ()
+
+    def clear(self) -> None:
+        """Nothing lies about."""
 
     def finish(self) -> None:
         """Let the file stand behind the array."""

@@ -113,6 +113,11 @@ class ZarrTarget:
         names = _synced(_listed(self.array.store, path))
         return [int(name) for name in names if name.isdecimal()]
 
+    def clear(self) -> None:
+        """Zarr's drafts, where nobody else writes: who writes a part of an array is not alone."""
+        if self.marked:
+            _clear_drafts(self.array)
+
     def finish(self) -> None:
         """Take away the mark, then the notes."""
         if self.marked and MARK in self.array.attrs:
@@ -134,7 +139,8 @@ def _clear_drafts(array: Any) -> None:
         return
     for folder, _, names in os.walk(os.path.join(root, array.store_path.path)):
         for name in filter(_DRAFT.search, names):
-            os.unlink(os.path.join(folder, name))
+            with contextlib.suppress(FileNotFoundError):  # it was stopped, and ends its chunk
+                os.unlink(os.path.join(folder, name))
 
 
 def _synced(coroutine: Any) -> Any:
