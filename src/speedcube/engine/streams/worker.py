@@ -17,6 +17,7 @@ from ...expr.nodes import Expr, Reduced, leaves
 from ...expr.piecewise.regions import pieces_within
 from ...kernel.lower.together import SPREADS
 from ...plan.passes import ALONG, Pass
+from ...plan.reads import BlockRoom
 from ...plan.regions import regions_of
 from ...plan.stages import Part, Stage
 from ...plan.streams import (
@@ -27,6 +28,7 @@ from ...plan.streams import (
     is_quick,
     one_block,
     room_for,
+    shared_room,
     tiled,
 )
 from ..ordering.elements import AllElements
@@ -134,7 +136,7 @@ class StreamWorker(Worker):
 
         ``busy``: other threads have parts, too.
         """
-        room = max(room_for(part.root, axes) for one in owns for axes in one.axes)
+        room = shared_room([room_for(part.root, axes) for one in owns for axes in one.axes])
         takers = self._takers(owns, shares, part, room, inputs)
         self._taken([taker for _, taker in takers], part, room, busy, inputs)
         stages = [stage for one in owns for stage in one.stages]
@@ -152,7 +154,7 @@ class StreamWorker(Worker):
         owns: Sequence[Own | Joined],
         shares: Sequence[Any],
         part: Part,
-        room: int,
+        room: BlockRoom,
         inputs: Inputs,
     ) -> list[tuple[list[int], Taker]]:
         """What takes the blocks, and the numbers of the stages for which it does."""
@@ -205,7 +207,7 @@ class StreamWorker(Worker):
         return Worker(self.stop, self.device, self.alone, self.here)
 
     def _taken(
-        self, takers: Sequence[Taker], part: Part, room: int, busy: bool, inputs: Inputs
+        self, takers: Sequence[Taker], part: Part, room: BlockRoom, busy: bool, inputs: Inputs
     ) -> None:
         """Give all blocks of ``part`` to ``takers``."""
         for item, root, read in self._roots(part, room, busy, inputs):
@@ -221,7 +223,7 @@ class StreamWorker(Worker):
             yield item, own.at(item, root), read
 
     def _roots(
-        self, part: Part, room: int, busy: bool, inputs: Inputs
+        self, part: Part, room: BlockRoom, busy: bool, inputs: Inputs
     ) -> Iterator[tuple[Item, Expr, Inputs]]:
         """The blocks of ``part``: where each lies, its root, and what that reads.
 
@@ -245,7 +247,7 @@ class StreamWorker(Worker):
             yield block.item, like.root, {**inputs, **here}
 
     def _read(
-        self, part: Part, room: int, busy: bool
+        self, part: Part, room: BlockRoom, busy: bool
     ) -> Iterator[tuple[StreamBlock, dict[int, Any]]]:
         """The blocks of ``part``, each with what it reads: on a GPU, in its memory.
 
@@ -268,7 +270,7 @@ class StreamWorker(Worker):
             self.fits[id(part)] = bytes_read(part.root) <= room_there(self.device)
         return self.fits[id(part)]
 
-    def _is_cut(self, part: Part, axes: Sequence[int], room: int) -> bool:
+    def _is_cut(self, part: Part, axes: Sequence[int], room: BlockRoom) -> bool:
         """Whether blocks of ``part`` have elements of the same results."""
         if self.device is not None:
             return not self._at_once(part) and cuts_results(part.root, axes)
