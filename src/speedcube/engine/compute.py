@@ -115,9 +115,10 @@ def compute(
         return found
     if SMALL > 0 and free and not root.shape and may_be_number(root):
         rung = resolve(on, scheduler, 1, prefers_gpu, root.dtype)
-        number = number_of(root) if is_here(rung.kind) and to in PLACES_HERE else None
-        if number is not None:
-            return number
+        if is_here(rung.kind) and to in PLACES_HERE:
+            number = number_of(root, partial(small_value, rung=rung.kind))
+            if number is not None:
+                return number
     if SMALL > 0 and free and (few := few_structure(root)):
         # What was met before is small, and a law covers it.
         rung = resolve(on, scheduler, few.size, prefers_gpu, few.root.dtype)
