@@ -12,7 +12,8 @@ import pytest
 
 import speedcube as sc
 from speedcube import errors
-from speedcube.interop.readers import npy, pieces
+from speedcube.engine.streams import fed
+from speedcube.interop.readers import npy
 from speedcube.plan import reads, streams
 from speedcube.plan.reads import BlockRoom
 from speedcube.plan.streams import block_bytes, blocks_of, room_for, shared_room
@@ -99,11 +100,11 @@ def test_pieces_are_read_where_they_lie(tmp_path: Path) -> None:
     (tmp_path / "bytes").write_bytes(bytes(range(200)))
     handle = os.open(tmp_path / "bytes", os.O_RDONLY)
     out = np.zeros(12, np.uint8)
-    assert pieces.read_pieces(handle, 10, 50, 3, out) == 4
+    assert fed.read_pieces(handle, 10, 50, 3, out) == 4
     assert out.tolist() == [10, 11, 12, 60, 61, 62, 110, 111, 112, 160, 161, 162]
-    assert pieces.read_pieces(handle, 99, 50, 3, out) == 2  # the third ends behind the file
+    assert fed.read_pieces(handle, 99, 50, 3, out) == 2  # the third ends behind the file
     os.close(handle)
-    assert pieces.read_pieces(handle, 10, 50, 3, out) == 0
+    assert fed.read_pieces(handle, 10, 50, 3, out) == 0
 
 
 def test_threads_that_come_first_together_have_one_kernel_each(tmp_path: Path) -> None:
@@ -113,10 +114,10 @@ def test_threads_that_come_first_together_have_one_kernel_each(tmp_path: Path) -
 
     def run() -> None:
         barrier.wait()
-        found.append(pieces.read_pieces(handle, 0, 16, 8, np.zeros(1 << 14, np.uint8)))
+        found.append(fed.read_pieces(handle, 0, 16, 8, np.zeros(1 << 14, np.uint8)))
 
     for _ in range(10):
-        pieces._kernel.cache_clear()
+        fed._kernel.cache_clear()
         barrier = threading.Barrier(4)
         threads = [threading.Thread(target=run) for _ in range(4)]
         for one in threads:

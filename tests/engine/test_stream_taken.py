@@ -11,6 +11,7 @@ import pytest
 import speedcube as sc
 from speedcube.engine.writing.settling import digest
 from speedcube.expr.sources import taken
+from speedcube.interop.readers.encoded_zarr import EncodedZarr
 from speedcube.plan import streams
 
 DATA: Any = np.random.default_rng(0).normal(size=(60, 22, 37))
@@ -83,3 +84,21 @@ def test_another_list_is_another_computation_to_go_on_with(tmp_path: Path) -> No
     first, same, other = (digest([x[:, some]._expr]) for some in ([1, 2], [1, 2], [1, 3]))
     assert first == same
     assert first != other
+
+
+def test_borders_of_neighbours_are_read_with_their_chunks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sc.asarray(DATA).to_zarr(tmp_path / "x.zarr", chunks=(1, 22, 37), codecs=["zstd"])
+    decoded: list[Any] = []
+    own = EncodedZarr._decoded
+
+    def counted(self: Any, *args: Any) -> bool:
+        decoded.append(args)
+        return own(self, *args)
+
+    monkeypatch.setattr(EncodedZarr, "_decoded", counted)
+    x = sc.open(tmp_path / "x.zarr")
+    y = sc.map_overlap(lambda block: block * 2, x, depth={0: 1}, boundary="reflect")
+    assert y.compute().tobytes() == (DATA * 2).tobytes()
+    assert len(decoded) <= 3 * 60  # each block by itself, and never all for one

@@ -39,7 +39,7 @@ from .small.again import few_structure
 from .small.call import at_once, is_here
 from .small.device import in_one_launch, value_on_gpu
 from .small.device import value_again as value_again_on_gpu
-from .small.known import few_values, folds, value_again
+from .small.known import few_values, folds, is_put_together, value_again
 from .small.known import value as small_value
 from .small.pairs import small_pair
 from .small.structure import SMALL, Structure
@@ -139,7 +139,8 @@ def compute(
         if made:
             return made[0]
     steps = _steps(rung)
-    if size <= at_once(rung.kind, SMALL, visited is not root) and to in PLACES_HERE:
+    here = to in PLACES_HERE and not is_put_together(root)
+    if here and size <= at_once(rung.kind, SMALL, visited is not root):
         value = small_value(root, rung.kind, steps.new if steps else None)
         if value is not None:
             return value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import pairwise, product
 from operator import mul
 from typing import Final
 
@@ -93,8 +93,7 @@ def blocks_of(root: Expr, room: BlockRoom = USUAL) -> Iterator[StreamBlock]:
 
     Those that differ only in the boxes they read have one ``root``.
     """
-    steps = zip(root.shape, steps_of(root, room), strict=True)
-    cuts = [list(_cuts(extent, *step)) for extent, step in steps]
+    cuts = cuts_of(root, room)
     finder = BlockFinder(root, [k for k, along in enumerate(cuts) if len(along) > 1])
     return map(finder.at, product(*cuts))
 
@@ -256,12 +255,11 @@ def walked_bytes(root: Expr) -> int:
     return rows * math.prod(root.shape[1:]) * dtypes.itemsize(root.dtype)
 
 
-def _cuts(extent: int, step: int, first: int) -> Iterator[slice]:
-    """``[0, extent)`` cut at ``first`` and each ``step`` from there."""
-    start, stop = 0, first or step
-    while start < extent:
-        yield slice(start, min(stop, extent))
-        start, stop = min(stop, extent), stop + step
+def cuts_of(root: Expr, room: BlockRoom) -> list[list[slice]]:
+    """Where the blocks of ``root`` lie along each axis."""
+    steps = zip(root.shape, steps_of(root, room), strict=True)
+    ends = ([0, *range(first or step, n, step), n] for n, (step, first) in steps)
+    return [[slice(*pair) for pair in pairwise(along)] for along in ends]
 
 
 def steps_of(root: Expr, room: BlockRoom = USUAL) -> list[tuple[int, int]]:

@@ -19,8 +19,8 @@ from ..methods.operators import is_operand
 
 # After so many assignments an array is computed to memory, if it fits there: what is read again and
 # again would otherwise be made of all of them each time. From then on they are made in place.
-DEPTH: Final = 64
-EARLY: Final = 16  # as many count an element that is asked for between them
+DEPTH: Final = 40
+EARLY: Final = 10  # as many count an element that is asked for between them
 
 # Operations in place, after which few elements are computed to memory: a loop that asks for
 # something of them each time would otherwise make all of its steps again.

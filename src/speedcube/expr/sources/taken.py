@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .tiled import Box, BoxReader, Tiled
 
 LEAST: Final = 8 << 20  # bytes of a file: a smaller one may as well lie in memory
-_MOST_AGAIN: Final = 2  # times as many chunks may be read as there are with something chosen
+_MOST_AGAIN: Final = 4  # times as many chunks may be read as there are with something chosen
 _ROOM: Final = 8 << 20  # bytes that are read at once, or a chunk
 
 

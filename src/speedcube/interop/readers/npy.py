@@ -20,11 +20,11 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
+from ...engine.streams.fed import read_pieces
 from ...errors import DataFileError, UnsafeFileError
 from ...expr.nodes import c_strides
 from ...expr.sources.tiled import Box, page_memory
 from ...files import open_regular, regular_handle
-from .pieces import read_pieces
 
 _AT_ONCE: Final = 1 << 20  # bytes that are best read together
 _LEAST_PIECE: Final = 1 << 13  # bytes; with shorter ones what lies between is read, too
@@ -74,6 +74,17 @@ class NpyFile:
             self._fill(handle, box, out)
         finally:
             os.close(handle)
+
+    def lies_at(self, box: Box) -> tuple[str, int] | None:
+        """The file and its byte where ``box`` begins, if its elements lie there side by side."""
+        if not np.dtype(self.kind).isnative or any(one.step != 1 for one in box):
+            return None
+        counts = [one.stop - one.start for one in box]
+        cut = next((k for k, n in enumerate(counts) if n > 1), len(counts))
+        if tuple(counts[cut + 1 :]) != self.shape[cut + 1 :]:
+            return None
+        first = _flat((one.start for one in box), self.shape)
+        return self.path, self.offset + first * self.itemsize
 
     def _fill(self, handle: int, box: Box, out: NDArray[Any]) -> None:
         """``box`` in as few readings as pay: what lies between two that are near is read, too."""
