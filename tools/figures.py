@@ -1,4 +1,4 @@
-"""The tables of figures in README.md and docs/comparison.md, from the files in measurements/.
+"""The tables of figures in README.md and two pages of docs/, from the files in measurements/.
 
     python tools/figures.py [--check]
 
@@ -145,6 +145,93 @@ COMPARISON: Final = (
 )
 
 
+LOADED: Final = "two cores, loaded"
+KINDS: Final = ("SIGKILL", "SIGTERM", "retire", "scale down", "SIGSTOP")
+CHAOS, CHURN = "faults/faults-2cores", "faults/churn-50min-2cores"
+KILLS, MANY = "faults/kills-2cores", "faults/many-workers-2cores"
+OVERHEADS, DRIVER = "faults/overheads-2cores", "faults/killed-driver-2workers"
+FAULTS: Final = (
+    Row(
+        "faults of six kinds over twelve programs; wrong bits or errors; hangs; files or processes "
+        "left",
+        tuple(
+            Number(CHAOS, (place,), "{:,}")
+            for place in ("faults", "wrong_or_failed", "hangs", "left")
+        ),
+        LOADED,
+    ),
+    *(
+        Row(
+            f"seconds more with one fault of the kind `{kind}`: in the middle; at most",
+            tuple(Number(CHAOS, ("kinds", kind, place), "{:.2f}") for place in ("extra", "most")),
+            LOADED,
+        )
+        for kind in KINDS
+    ),
+    Row(
+        "seconds more with one kill, each beside an undisturbed run: in the middle; at most",
+        tuple(Number(KILLS, ("kinds", "SIGKILL", place), "{:.2f}") for place in ("extra", "most")),
+        LOADED,
+    ),
+    Row(
+        "churn: minutes; programs; workers killed, ended, added; wrong bits or errors",
+        tuple(
+            Number(CHURN, (place,), "{:,}")
+            for place in ("minutes", "programs", "events_in_all", "failed")
+        ),
+        LOADED,
+    ),
+    Row(
+        "megabytes of the driver after five minutes of churn; at its end; descriptors then; at the "
+        "end",
+        tuple(
+            Number(CHURN, (f"{name}_{when}",), "{:.0f}")
+            for name in ("megabytes", "descriptors")
+            for when in ("then", "at_the_end")
+        ),
+        LOADED,
+    ),
+    Row(
+        "a driver that is killed at 60 % and started again, over the undisturbed one, three times",
+        tuple(Number(DRIVER, ("size 1e9, file alone", k, "ratio"), "{:.2f}") for k in range(3)),
+        LOADED,
+    ),
+    Row(
+        "processor time with `checkpoint=`, over that without, less 1",
+        (Number(DRIVER, ("overhead", "overhead"), "{:.1%}"),),
+        LOADED,
+    ),
+    Row(
+        "processor time of a mean with records, retries and checks, over plain tasks of Dask, less "
+        "1: the least of each; the middle of the pairs",
+        tuple(
+            Number(OVERHEADS, ("processor", place), "{:.1%}") for place in ("overhead", "middle")
+        ),
+        LOADED,
+    ),
+    Row(
+        "plan and tasks of a mean of 2 TB for 1, 64 and 1,000 simulated workers: milliseconds to "
+        "plan; to make the tasks",
+        tuple(
+            Number(MANY, ("rows", "mean of 2 TB", workers, place), "{:.1f}")
+            for place in ("plan_ms", "calls_ms")
+            for workers in ("1", "64", "1000")
+        ),
+        LOADED,
+    ),
+    Row(
+        "the same for 10,000, on paper: seconds to plan and make the tasks; of Dask's scheduler "
+        "(milliseconds a task)",
+        (
+            Number(MANY, ("paper", "mean of 2 TB", "plan_and_calls_s"), "{:.1f}"),
+            Number(MANY, ("paper", "mean of 2 TB", "dask_s"), "{:.0f}"),
+            Number(MANY, ("dask", "task"), "({:.1f})"),
+        ),
+        LOADED,
+    ),
+)
+
+
 def value(number: Number) -> str:
     """A number as it is written; a list of repeats by its median."""
     found: Any = json.loads((ROOT / "measurements" / f"{number.file}.json").read_text())
@@ -185,7 +272,11 @@ def table(rows: tuple[Row, ...], above: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES: Final = (("README.md", README, ""), ("docs/comparison.md", COMPARISON, "../"))
+PAGES: Final = (
+    ("README.md", README, ""),
+    ("docs/comparison.md", COMPARISON, "../"),
+    ("docs/faults.md", FAULTS, "../"),
+)
 
 
 def written(page: str, rows: tuple[Row, ...], above: str) -> str:
