@@ -4,7 +4,7 @@
 
 Three files of one array hold the same numbers: `.npy`, raw Zarr and Zarr of zstd. "One thread"
 and "two threads" read all bytes with `readinto`, into a buffer that is used again. "Adding" is the
-program over the same numbers in memory; nobody takes less than both. "Decoding" are
+program over the same numbers in memory; over those in a cache it takes less. "Decoding" are
 as many threads as cores that read and decode each chunk, with Zarr's own decoder, and drop it.
 All take turns; of each the shortest time counts. The files lie in the page cache. On a machine that
 others use, only the CPU's seconds tell anything: on two free cores ours take half of them.
@@ -145,7 +145,7 @@ def row(form: str, path: Path, name: str, rounds: int) -> dict[str, Any]:
         least = {who: min(some) for who, some in each.items()}
         ratios = {who: round(t / least["ours"], 3) for who, t in least.items() if who != "ours"}
         found |= {key: ratios}
-    if form != "zstd":  # the bytes have to be read and added up: no program takes less than both
+    if form != "zstd":  # the bytes have to be read, and added up: in a cache, where that is sooner
         cpu = {who: min(some) for who, some in times[1].items()}
         found["cpu_of_both"] = round((cpu["one thread"] + cpu["adding"]) / cpu["ours"], 3)
     print(found, flush=True)

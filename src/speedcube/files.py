@@ -112,7 +112,10 @@ def regular_handle(path: str | os.PathLike[str]) -> int:
 def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
     """The bytes of a regular file; `OSError` where it has more than ``most``."""
     with open_regular(path) as file:
-        content = file.read(most + 1)
+        size = os.fstat(file.fileno()).st_size
+        content = file.read(min(size, most) + 1)  # memory for more would be given back: it is slow
+        if size < len(content) <= most:
+            content += file.read(most + 1 - len(content))
     if len(content) > most:
         raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
     return content

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
+import pytest
 
 import speedcube as sc
 
@@ -34,3 +38,27 @@ def test_a_copy_by_asarray_is_an_array_of_its_own() -> None:
     assert same is x
     np.testing.assert_array_equal(x.compute(), np.arange(5.0))
     np.testing.assert_array_equal(copied.compute(), [0, 1, 9, 9, 9])
+
+
+@pytest.mark.parametrize("make", [sc.array, sc.asarray])
+@pytest.mark.parametrize(
+    "value", [[300], 300, (1, [300]), [1.5, 300.7], [np.int64(-129)], range(126, 130), [math.inf]]
+)
+def test_numbers_that_an_integer_dtype_does_not_hold(make: Any, value: Any) -> None:
+    value = [1, 300] if isinstance(value, tuple) else value
+    with pytest.raises(OverflowError, match=r"does not fit int8 \(-128\.\.127\)"):
+        make(value, dtype="int8")
+    with pytest.raises(OverflowError):
+        np.array(value, dtype="int8")
+
+
+def test_numbers_that_are_no_integers() -> None:
+    with pytest.raises(ValueError, match="NaN to integer"):
+        sc.array([1.0, math.nan], dtype="int16")
+    with pytest.raises(TypeError, match="complex"):
+        sc.array([1j], dtype="int16")
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        sc.array([[1], [1, 2]], dtype="int16")
+    assert sc.array([2**63, 1.5], dtype="uint64").tolist() == [2**63, 1]
+    assert sc.array(np.array([300]), dtype="uint8").tolist() == [44]  # an array's are cast
+    assert sc.array([sc.asarray(7), 8], dtype="uint8").tolist() == [7, 8]

@@ -44,6 +44,37 @@ def test_operators_with_dask_arrays_are_ours(name: str) -> None:
         same(result, wanted)
 
 
+def test_matrices_of_dask_are_multiplied_either_way_round() -> None:
+    da = pytest.importorskip("dask.array")
+    other = da.from_array(N, chunks=(1, 2))
+    for made in (X @ other.T, other @ X.T, np.matmul(other, X.T), sc.matmul(X, other.T)):
+        assert isinstance(made, sc.Array)
+        same(made, N @ N.T)
+
+
+def test_arrays_of_numpy_are_written_at_once() -> None:
+    own = N.copy()
+    held = own
+    own += X
+    own *= X > 2
+    assert own is held
+    same(own, (N + N) * (N > 2))
+    assert np.add(X, 1, out=own) is own
+    same(own, N + 1)
+    np.multiply(own, X, out=own, where=X > 2)
+    same(own, np.where(N > 2, (N + 1) * N, N + 1))
+    line = np.zeros(3)
+    assert X.sum(axis=0, out=line) is line
+    same(line, N.sum(axis=0))
+    with pytest.raises(ShapeError, match=r"out= has shape \(3,\)"):
+        np.add(X, 1, out=line)
+    with pytest.raises(DTypeError, match="does not cast to int64"):
+        np.add(X, 1, out=np.zeros((2, 3), int))
+    own.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        own -= X
+
+
 def test_functions_take_dask_arrays() -> None:
     da = pytest.importorskip("dask.array")
     other = da.from_array(N, chunks=(1, 2))

@@ -138,17 +138,18 @@ def test_twins_of_like() -> None:
     assert sc.ones_like(X, chunks=1).numblocks == (3, 4)
 
 
-OUT = np.ones((3, 4))
 WAY_OUT = r"x\.compute\(\)"
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "not even Dask": (
         lambda: np.is_busday(X),
         r"numpy\.is_busday .*: compute it first \(x\.compute\(\)\)$",
     ),
-    "sum out": (lambda: np.sum(X, axis=0, out=np.ones(4)), r"out= .* takes a speedcube array"),
+    "sum out": (
+        lambda: sc.sum(X, axis=0, out=[1.0] * 4),
+        r"out= .* takes an array of speedcube or",
+    ),
     "ufunc": (lambda: np.isnat(X), r"numpy\.isnat does not take speedcube arrays.*" + WAY_OUT),
-    "out=": (lambda: np.add(X, 1, out=OUT), r"write out\[\.\.\.\] = result\.compute\(\)"),
-    "nparray += x": (lambda: OUT.__iadd__(X), r"a \+= x\.compute\(\)"),
+    "out=": (lambda: sc.add(X, 1, out=[1]), r"write out\[\.\.\.\] = result\.compute\(\)"),
     "accumulate": (
         lambda: np.hypot.accumulate(X),
         r"numpy\.hypot\.accumulate does not take speedcube arrays",
@@ -164,7 +165,6 @@ def test_what_there_is_not_is_said(name: str) -> None:
     with pytest.raises(UnsupportedError, match=message) as caught:
         ask()
     assert isinstance(caught.value, TypeError)
-    assert (OUT == 1).all()
 
 
 class _Foreign:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,22 @@ def test_the_records_of_several_results(monkeypatch: pytest.MonkeyPatch) -> None
             found, other = (merge_parts(stage.source, (), record) for record in pair)  # type: ignore[arg-type]
             assert_same_bits(found, other)
     assert len(scheduler.left) > 3
+
+
+def test_a_thousand_parts_hand_over_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask keeps a thousand events: more than the last of each part should be among them."""
+    x = _drawn()
+    (one,) = _plan(x.sum(), x.std()).passes
+    sent = sent_pass(one, one.visited.parts[0], "mine")
+    assert sent.among == len(one.visited.parts) > 1
+    scheduler, places = Scheduler(monkeypatch), {}
+    for among in (1, handing.PARTS, 1000):
+        scheduler.left.clear()
+        run_pass(replace(sent, among=among), False, 1)
+        places[among] = [at for at, _ in scheduler.left]
+    assert places[1] == places[handing.PARTS]
+    assert len(places[1]) > 8
+    assert places[1000] == places[1][3::4]
 
 
 def test_what_is_stored_is_not_handed_over() -> None:

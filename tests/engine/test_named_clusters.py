@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,7 +25,7 @@ import pytest
 
 import speedcube as sc
 from speedcube.engine import rungs
-from speedcube.engine.clusters import named
+from speedcube.engine.clusters import named, own
 from speedcube.errors import RungError
 from speedcube.interop.schedulers import GivenClient, LazyClient
 
@@ -174,7 +175,7 @@ def test_devices_are_named_as_the_environment_does(monkeypatch: pytest.MonkeyPat
 
 _PROGRAM = """
 import sys, types, distributed
-from speedcube.engine.clusters import named
+from speedcube.engine.clusters import named, own
 
 class LocalCUDACluster(distributed.LocalCluster):
     def __init__(self, CUDA_VISIBLE_DEVICES, **options):
@@ -238,6 +239,25 @@ def test_folders_of_killed_programs_are_removed(tmp_path: Path, monkeypatch: Any
     private.remove_stale()
     assert not folders["ours"].exists()
     assert (elsewhere / "lock").exists()
+
+
+def test_what_a_lost_worker_ran_is_not_kept() -> None:
+    """Dask's table of tasks that were moved keeps the worker, so it may not keep its tasks."""
+    with (
+        own.start(distributed.LocalCluster, n_workers=1, threads_per_worker=1) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        (lost,) = cluster.scheduler.workers.values()
+        (nanny,) = cluster.workers.values()
+        future = client.submit(time.sleep, 300, pure=False)
+        while not lost.executing:  # a heartbeat tells of it
+            time.sleep(0.05)
+        os.kill(nanny.pid, signal.SIGKILL)
+        while lost in cluster.scheduler.workers.values():
+            time.sleep(0.05)
+        time.sleep(0.2)
+        assert lost.executing == {}
+        future.cancel()
 
 
 class _Failed:

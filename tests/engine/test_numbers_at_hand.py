@@ -108,6 +108,28 @@ def test_neither_kernel_nor_plan_is_made(monkeypatch: pytest.MonkeyPatch) -> Non
     assert z.tolist() == [0.0, 1.0, 2.5, 4.25]
 
 
+def test_reductions_of_few_elements_are_made_for_it() -> None:
+    rng = np.random.default_rng(2)
+    a, b = rng.normal(size=(9, 7)), rng.normal(size=7)
+    x, y = sc.asarray(a), sc.asarray(b)
+    made = {
+        "dot": lambda: 2 * (x[3] @ y) - 1,
+        "spread": lambda: (x.max(axis=0) - x.min(axis=0))[2] / x.std(),
+        "mean": lambda: abs((x * 2)[1:].mean() - y[2]) < 3,
+    }
+    for name, make in made.items():
+        with by_kernels():
+            wanted = make().compute(on="core")
+        for on in ("core", "cores:2"):
+            assert_same_bits(make().compute(on=on), wanted, name)
+    large = sc.ones(choice.MOST + 1)
+    asked: list[object] = []
+    assert number_of((large.sum() + 1)._expr, asked.append) is None
+    assert not asked
+    assert number_of((y.sum() + 1)._expr, asked.append) is None
+    assert len(asked) == 1
+
+
 def test_what_is_no_such_number_is_left_to_others() -> None:
     x = sc.asarray(np.arange(5.0))
     deep = x

@@ -20,6 +20,7 @@ from speedcube.expr.nodes import leaves
 from speedcube.expr.sources.tiled import Box, from_page, page_memory
 from speedcube.interop.readers.npy import NpyFile
 from speedcube.plan import streams
+from speedcube.plan.reads import BlockRoom
 from speedcube.plan.streams import blocks_of, cuts_results, room_for
 
 from .test_streams import PROGRAMS, assert_same
@@ -80,9 +81,9 @@ def test_blocks_that_are_moved_are_those_that_are_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     root = EXPRESSIONS[name](opened(tmp_path, DATA))._expr
-    moved = list(blocks_of(root, 1 << 13))
-    monkeypatch.setattr(streams, "_rows_that_move", lambda *_: None)
-    made = list(blocks_of(root, 1 << 13))
+    moved = list(blocks_of(root, BlockRoom(1 << 13)))
+    monkeypatch.setattr(streams, "rows_that_move", lambda *_: None)
+    made = list(blocks_of(root, BlockRoom(1 << 13)))
     assert len(moved) == len(made) > 3
     for one, other in zip(moved, made, strict=True):
         assert one.item == other.item
@@ -96,10 +97,15 @@ def test_blocks_that_are_moved_are_those_that_are_made(
 
 def test_results_that_blocks_share_have_larger_ones(tmp_path: Path) -> None:
     root = opened(tmp_path, DATA)._expr
-    assert room_for(root, ()) == room_for(root, (0, 1, 2)) == room_for(root, (2,)) == 1 << 13
-    assert room_for(root, (0,)) == 1 << 16
-    assert cuts_results(root, (0,), 1 << 13)
-    assert not cuts_results(root, (1, 2), 1 << 13)
+    assert (
+        room_for(root, ())
+        == room_for(root, (0, 1, 2))
+        == room_for(root, (2,))
+        == BlockRoom(1 << 13)
+    )
+    assert room_for(root, (0,)) == BlockRoom(1 << 16)
+    assert cuts_results(root, (0,), BlockRoom(1 << 13))
+    assert not cuts_results(root, (1, 2), BlockRoom(1 << 13))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +136,7 @@ def test_a_kernel_adds_bounded_sums_as_numpy_does(shape: Any, here: Any) -> None
 def test_a_first_thin_block_shares_results(tmp_path: Path) -> None:
     """Chunks that begin before a slice does: the first block is short, whatever the others are."""
     x, y = opened(tmp_path, DATA)[1:4], sc.asarray(DATA)[1:4]
-    assert cuts_results(x._expr, (0,), 1 << 13)
+    assert cuts_results(x._expr, (0,), BlockRoom(1 << 13))
     assert_same(x.sum(axis=0).compute(on="core"), y.sum(axis=0).compute())
 
 
@@ -182,7 +188,7 @@ def test_no_reader_stays_behind(on: str) -> None:
 def test_who_leaves_early_ends_the_reader() -> None:
     tiles = Slow()
     root = read_by_tiles(tiles, np.dtype("float64"))._expr
-    for block, read in read_blocks(blocks_of(root, 1 << 13), Stop(), busy=False):
+    for block, read in read_blocks(blocks_of(root, BlockRoom(1 << 13)), Stop(), busy=False):
         assert_same(next(iter(read.values())), DATA[block.reads[0].box])
         break
     del block, read

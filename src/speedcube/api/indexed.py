@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .indexing.assignment import assign
 from .indexing.choosing import choose
+from .indexing.in_place import settle
 from .indexing.items import register
 from .indexing.putting import put
 from .indexing.reading import read
@@ -11,5 +12,5 @@ from .indexing.searching import compress, nonzero
 from .methods.places import FUNCTIONS
 from .take import take
 
-register(read, assign)
+register(read, assign, settle)
 FUNCTIONS.update(take=take, nonzero=nonzero, compress=compress, choose=choose, put=put)

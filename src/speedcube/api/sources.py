@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import dtypes
 from ..errors import DTypeError, MissingError, ParameterError, RangeError
-from ..expr.nodes import Leaf
 from ..interop.buffers import readable
 from ..interop.readers.npy import open_npy
 from .array import Array
@@ -74,28 +73,36 @@ def asarray(
     checked_device("asarray", device)
     if copy is False:
         _needs_no_copy(a, dtype)
+    if dtype is not None and isinstance(a, (int, float, list, tuple, range)):
+        a = _held_by(dtypes.check(dtype), a)
     if copy and not isinstance(a, Array):
         a = _copied(a)
     array = _read(a, chunks)
     if copy and array is a:  # to which others may assign
         array = array.copy()
-    if dtype is not None and isinstance(a, (int, list, tuple)):
-        _check_fits(array, dtypes.check(dtype))
     array = array if dtype is None else array.astype(dtype, copy=bool(copy))
     return array if device is None else array.to_device(device)
 
 
-def _check_fits(array: Array, dtype: str) -> None:
-    """Refuse integers of Python's, which ``array`` holds, that ``dtype`` does not."""
-    source = array._expr.source if isinstance(array._expr, Leaf) else None
-    if not dtypes.is_integer(dtype) or not dtypes.is_integer(array._expr.dtype):
-        return
-    values = np.asarray(getattr(source, "buffer", getattr(source, "value", ())))
-    if values.size:
+def _held_by(dtype: str, value: Any) -> Any:
+    """Numbers of Python's as integers of ``dtype``, which has to hold them; others as they are."""
+    if not dtypes.is_integer(dtype) or _holds_lazy(value):
+        return value
+    try:
+        return np.array(value, dtype)
+    except OverflowError as err:
         limits = np.iinfo(dtype)
-        for one in (int(values.min()), int(values.max())):
-            if not limits.min <= one <= limits.max:
-                raise RangeError(f"{one} does not fit {dtype} ({limits.min}..{limits.max})")
+        beyond = [
+            one
+            for one in np.asarray(value, object).reshape(-1)
+            if isinstance(one, (int, float, np.number)) and not limits.min <= one <= limits.max
+        ]
+        what = beyond[0] if beyond else value
+        raise RangeError(f"{what} does not fit {dtype} ({limits.min}..{limits.max})") from err
+    except (ValueError, TypeError) as err:
+        readable(value)  # which says what is wrong with lists and texts
+        kind = DTypeError if isinstance(err, TypeError) else ParameterError
+        raise kind(f"{err}: {value!r} are no integers, as {dtype} has them") from err
 
 
 def _read(value: Any, chunks: Any) -> Array:

@@ -12,7 +12,7 @@ from ..errors import MemoryLimitError
 from ..expr.nodes import Expr, Leaf, Map, Staged, whole
 from ..expr.pairs.node import interleaved, is_pair, parts
 from ..late import watched
-from ..plan.plan import Plan, check_memory
+from ..plan.plan import Plan
 from . import machine
 from .clusters.losses import reported
 from .clusters.roster import worker_addresses
@@ -39,13 +39,14 @@ from .small.again import few_structure
 from .small.call import at_once, is_here
 from .small.device import in_one_launch, value_on_gpu
 from .small.device import value_again as value_again_on_gpu
-from .small.known import few_values, folds, value_again
+from .small.known import few_values, folds, is_put_together, value_again
 from .small.known import value as small_value
 from .small.pairs import small_pair
 from .small.structure import SMALL, Structure
 from .stepwise.number import may_be_number, number_of
 from .stepwise.run import StepByStep
 from .streams.boxwise import goes_on
+from .streams.decoded import in_memory, keeping
 
 _KEEPS: Final = frozenset(("core", "cores"))  # rungs where drawn numbers are kept
 
@@ -88,8 +89,7 @@ def planned_on(roots: Sequence[Expr], rung: Rung, known: Plans | None = None) ->
     plan = known.get(key) or plan_within(roots, rung, partial(staged_values, rung=rung))
     if not any(goes_on(one) for stage in plan.stages for one in stage.sources):
         known[key] = plan  # another run of a scan of a file begins with the file again
-    check_memory(plan, machine.free_memory())
-    return plan
+    return in_memory(plan, machine.free_memory())
 
 
 def staged_values(source: Staged, rung: Rung) -> Any:
@@ -115,9 +115,10 @@ def compute(
         return found
     if SMALL > 0 and free and not root.shape and may_be_number(root):
         rung = resolve(on, scheduler, 1, prefers_gpu, root.dtype)
-        number = number_of(root) if is_here(rung.kind) and to in PLACES_HERE else None
-        if number is not None:
-            return number
+        if is_here(rung.kind) and to in PLACES_HERE:
+            number = number_of(root, partial(small_value, rung=rung.kind))
+            if number is not None:
+                return number
     if SMALL > 0 and free and (few := few_structure(root)):
         # What was met before is small, and a law covers it.
         rung = resolve(on, scheduler, few.size, prefers_gpu, few.root.dtype)
@@ -138,7 +139,8 @@ def compute(
         if made:
             return made[0]
     steps = _steps(rung)
-    if size <= at_once(rung.kind, SMALL, visited is not root) and to in PLACES_HERE:
+    here = to in PLACES_HERE and not is_put_together(root)
+    if here and size <= at_once(rung.kind, SMALL, visited is not root):
         value = small_value(root, rung.kind, steps.new if steps else None)
         if value is not None:
             return value
@@ -257,7 +259,7 @@ def rung_of(roots: Sequence[Expr], on: Any, scheduler: Any, prefers_gpu: bool) -
 
 def _run(plan: Plan, roots: Sequence[Expr], rung: Rung, to: str | ResultMemory) -> list[Any]:
     """The values of ``roots`` by ``plan``; how far they are is told where somebody looks."""
-    with telling(plan, rung.name) as told:
+    with telling(plan, rung.name) as told, keeping(plan.kept_bytes):
         return _told(plan, roots, rung, to != "numpy", told)
 
 

@@ -21,6 +21,7 @@ from .finished import cpu as finished_cpu
 from .finished.near import Partial
 from .ordering.elements import AllElements
 from .ordering.run import placed, run_through
+from .pieces.lines import lines_taken
 from .pieces.moves import moved
 from .pieces.records import merged_regions
 from .pieces.regions import joined as joined_regions
@@ -72,6 +73,8 @@ class Worker:
     def store_into(self, stage: Stage, part: Part, share: Any, inputs: Inputs, whole: bool) -> None:
         """The elements of one kernel into ``share``: the ``whole`` result, or a slice of it."""
         if not share.size or moved(part.root, inputs, share, self.stop):
+            return
+        if self.device is None and lines_taken(part.root, inputs, share, self.stop):
             return
         if self.device is None:
             packed = whole and share.flags.c_contiguous

@@ -5,12 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dataclass import dataclass
 from ..ops import SAMPLERS
 from . import views
 from .build import elementwise
-from .nodes import Const, Expr, Leaf, Map, Position, Shape, Source, const, countable, memory
+from .nodes import (
+    Const,
+    Expr,
+    Leaf,
+    Map,
+    Position,
+    Shape,
+    Source,
+    Stored,
+    Tiled,
+    c_strides,
+    const,
+    countable,
+    is_whole,
+    memory,
+    whole,
+)
 from .pairs.node import is_pair, of_parts
-from .push import in_place
+from .push import in_place, places
+from .sources.taken import taken
 from .views import Affine, Axis
 
 
@@ -47,7 +68,55 @@ def take_several(root: Expr, indices: Sequence[Expr], axes: Sequence[int], place
         new = (0,) * len(inner)
         return (*(strides[k] for k in before), *new, *(strides[k] for k in behind))
 
-    return _read(root, shape, [*zip(axes, spread, strict=True)], rest)
+    chosen = _at_hand(indices[0]) if len(indices) == 1 else None
+    known = None if chosen is None else _Chosen(axes[0], place, inner, chosen)
+    return _read(root, shape, [*zip(axes, spread, strict=True)], rest, known)
+
+
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """The indices of an ``axis``, whose ``inner`` axes come before number ``place`` of the rest."""
+
+    axis: int
+    place: int
+    inner: Shape
+    values: NDArray[np.int64]
+
+    def leaf(self, node: Leaf, shape: Shape) -> Leaf | None:
+        """What they take of ``node``, if that reads a file of which boxes can be taken."""
+        source = node.source
+        where = places(node, source.shape) if isinstance(source, Tiled) else None
+        if where is None or not isinstance(source, Tiled) or 0 in shape:
+            return None
+        starts, rows = where
+        met = [k for k, row in enumerate(rows) if row[self.axis]]
+        if len(met) != 1 or any(n for k, n in enumerate(rows[met[0]]) if k != self.axis):
+            return None
+        (along,) = met
+        chosen = starts[along] + rows[along][self.axis] * self.values
+        made = taken(source, along, chosen, whole(source, source.shape))
+        if made is None:
+            return None
+        steps = c_strides(made.shape)
+        offset = sum(
+            n * step for k, (n, step) in enumerate(zip(starts, steps, strict=True)) if k != along
+        )
+        strides = [
+            sum(row[k] * step for row, step in zip(rows, steps, strict=True))
+            for k in range(len(node.shape))
+            if k != self.axis
+        ]
+        strides[self.place : self.place] = [n * steps[along] for n in c_strides(self.inner)]
+        return Leaf(made, shape, offset, tuple(strides))
+
+
+def _at_hand(index: Expr) -> NDArray[np.int64] | None:
+    """The values of ``index``, in a row, where it lies in memory as it is."""
+    node = index.args[0] if isinstance(index, Map) and index.op == "cast" else index
+    if not isinstance(node, Leaf) or not isinstance(node.source, Stored) or not is_whole(node):
+        return None
+    buffer = node.source.buffer
+    return buffer.reshape(-1).astype(np.int64) if type(buffer) is np.ndarray else None
 
 
 def take_along(root: Expr, index: Expr, axis: int) -> Expr:
@@ -67,16 +136,22 @@ def _read(
     shape: Shape,
     indices: Sequence[tuple[int, Expr]],
     rest: Callable[[tuple[int, ...]], tuple[int, ...]],
+    known: _Chosen | None = None,
 ) -> Expr:
-    """``root`` at ``indices`` along their axes; ``rest`` are the strides along those that stay."""
+    """``root`` at ``indices`` along their axes; ``rest`` are the strides along those that stay.
+
+    ``known``: the same of an axis whose indices lie in memory.
+    """
     if is_pair(root):
-        return of_parts(lambda part: _read(part, shape, indices, rest), root)
+        return of_parts(lambda part: _read(part, shape, indices, rest, known), root)
 
     def leaf(node: Leaf) -> Expr:
         still = rest(node.strides)
         moving = [(node.strides[axis], index) for axis, index in indices if node.strides[axis]]
         if isinstance(node.source, Const) or not moving:
             return Leaf(node.source, shape, node.offset, still)
+        if known is not None and (found := known.leaf(node, shape)) is not None:
+            return found
         steps = [i if n == 1 else elementwise("multiply", [i, n]) for n, i in moving]
         if node.offset or any(still) or steps[0].dtype != "int64":
             steps.insert(0, Leaf(Position(), shape, node.offset, still))

@@ -61,7 +61,7 @@ _COMMON: Final = (
 )
 _PRINTERS: Final = {
     "llvm": f"{_COMMON} llvm/accumulator llvm/compile llvm/elements llvm/emit "
-    "llvm/exact_singles llvm/exact_sum "
+    "llvm/exact_singles llvm/exact_sum llvm/files/pieces "
     "llvm/folded/columns llvm/folded/compared llvm/folded/counts llvm/folded/nest "
     "llvm/folded/rows llvm/folded/which llvm/folds llvm/function "
     "llvm/grouping/deal llvm/grouping/near llvm/grouping/places llvm/grouping/products "

@@ -9,6 +9,7 @@ from typing import Any
 from .. import dtypes
 from ..api import dot as vectors
 from ..api.array import Array, array_of, elementwise
+from ..engine.streams.made.cells import reads_files
 from ..errors import AxisError, ShapeError
 from ..expr import build
 from ..expr.nodes import Shape
@@ -120,6 +121,10 @@ def contracted(
         return _outer(x, y, (*batch_left, *rest_x), (*batch_right, *rest_y), len(batch))
     if not rows and not columns:
         return _dots(x, y, (*batch_left, *left), (*batch_right, *right), batch, length)
+    if not rows or not columns:
+        found = _of_file(x, y, left, right, (*batch_left, *rest_x), (*batch_right, *rest_y))
+        if found is not None:
+            return found.reshape((*batch, *rows, *columns))
     stack = (math.prod(batch),) if batch else ()
     lines = (math.prod(rows),) if rows or batch else ()
     others = (math.prod(columns),) if columns or batch else ()
@@ -139,6 +144,37 @@ def _outer(x: Array, y: Array, turn_x: Sequence[int], turn_y: Sequence[int], bat
     x = x.reshape((*x.shape, *(1 for _ in y.shape[batch:])))
     y = y.reshape((*y.shape[:batch], *(1 for _ in rows), *y.shape[batch:]))
     return elementwise("multiply", x, y)
+
+
+def _of_file(
+    x: Array,
+    y: Array,
+    left: Sequence[int],
+    right: Sequence[int],
+    others_x: Sequence[int],
+    others_y: Sequence[int],
+) -> Array | None:
+    """Sums of a file's elements, each times one of a smaller array: as they are read.
+
+    None where neither is a file, or both are. ``others``: axes that stay, those of both first.
+    """
+    if len(others_x) < len(others_y):
+        return _of_file(y, x, right, left, others_y, others_x)
+    dtype = dtypes.promote(x._expr.dtype, y._expr.dtype)
+    if dtype not in ("float32", "float64") or not reads_files([x._expr]):
+        return None
+    if y.nbytes > x.nbytes // 2 or reads_files([y._expr]):
+        return None
+    both = len(others_y)
+    weights = y.transpose([*others_y, *right])
+    ones = (1,) * (len(others_x) - both)
+    weights = weights.reshape((*weights.shape[:both], *ones, *weights.shape[both:]))
+    products = elementwise(
+        "multiply",
+        x.transpose([*others_x, *left]).astype("float64"),
+        weights.astype("float64"),
+    )
+    return products.sum(axis=tuple(range(len(others_x), x.ndim))).astype(dtype)
 
 
 def _dots(

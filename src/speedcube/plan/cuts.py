@@ -27,6 +27,7 @@ from ..expr.nodes import (
     Staged,
     StageResult,
     Through,
+    Tiled,
     walk,
     whole,
 )
@@ -92,12 +93,7 @@ class _Cutter:
         if isinstance(target, STAGED):
             return self.results[id(target)]
         root = self.emitted[id(target)]
-        made = all_of(root)
-        if made is not None:
-            return made
-        if id(root) not in self.results:
-            self.results[id(root)] = self.request(root, None, "the result")
-        return self.results[id(root)]
+        return all_of(root) or self._once(root, "the result")
 
     def _staged(self, node: Staged) -> StageResult:
         """What a stage leaves of ``node``; one for all that do the same with the same."""
@@ -145,7 +141,11 @@ class _Cutter:
         if isinstance(source, STAGED):
             return self._of(self.results[id(source)], leaf)
         if not isinstance(source, (Map, Leaf, Piecewise)):
-            return self.nodes.leaf(leaf, id(leaf) in self.gathers)
+            gathered = id(leaf) in self.gathers
+            if gathered and isinstance(source, Tiled) and getattr(source.tiles, "few", False):
+                few = self.nodes.leaf(whole(source, source.shape), False)
+                return self._of(self._once(few, "indices read it"), leaf)
+            return self.nodes.leaf(leaf, gathered)
         if self._decided(source):
             return self._read(source, leaf)
         inline = self.nodes.pushed(self.emitted[id(source)], leaf)
@@ -160,11 +160,13 @@ class _Cutter:
     def _read(self, source: Expr | Piecewise, leaf: Leaf) -> Leaf:
         """``leaf`` of the kept elements of ``source``."""
         root = self.emitted[id(source)]
+        why = "" if id(root) in self.results else self._why(source) + self.program.note(source)
+        return self._of(self._once(root, why), leaf)
+
+    def _once(self, root: Expr, why: str) -> StageResult:
         if id(root) not in self.results:
-            self.results[id(root)] = self.request(
-                root, None, self._why(source) + self.program.note(source)
-            )
-        return self._of(self.results[id(root)], leaf)
+            self.results[id(root)] = self.request(root, None, why)
+        return self.results[id(root)]
 
     def _why(self, source: Expr | Piecewise) -> str:
         root, readers = self.emitted[id(source)], self.readers[id(source)]
@@ -229,9 +231,7 @@ class _Cutter:
         kept: dict[int, StageResult] = {}
         for leaf in pieced(root):
             all_of_it = self.pieces.known[id(leaf.source)]
-            if id(all_of_it) not in self.results:
-                self.results[id(all_of_it)] = self.request(all_of_it, None, why)
-            kept[id(leaf.source)] = self.results[id(all_of_it)]
+            kept[id(leaf.source)] = self._once(all_of_it, why)
         return without_pieces(root, kept) if kept else root
 
     def _map(self, node: Map) -> Expr:

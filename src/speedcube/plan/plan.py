@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import Protocol
@@ -12,17 +13,18 @@ from typing import Protocol
 from .. import dtypes
 from ..dataclass import dataclass
 from ..errors import MemoryLimitError
-from ..expr.nodes import Deferred, Expr, Leaf, Map, Reduced, Scanned, StageResult, Through, Tiled
+from ..expr.nodes import Deferred, Expr, Leaf, Map, Reduced, StageResult, Through, Tiled
 from ..expr.pairs.node import is_pair, parts
 from ..expr.routines.table import ROUTINES
 from ..expr.show import reads
+from ..numbers import bytes_text
 from .blocks import Blocked, blocked
 from .cuts import KEPT, cut
 from .passes import Pass, make_pass, passes_of, reading_once
 from .regions import regions_of
 from .shares import moved, tasks
-from .stages import WORKER_OVERHEAD, Stage
-from .touched import making_bytes, readings
+from .stages import WORKER_OVERHEAD, Stage, lies_apart
+from .touched import making_bytes, readings, shared_bytes
 from .working import adding_bytes, scan_on_gpu, stream_bytes, working_bytes
 
 
@@ -73,6 +75,12 @@ class Plan:
     result_bytes: int
     # For each root which of ``results`` give it: one, or those of both parts of complex numbers.
     roots: tuple[tuple[int, ...], ...]
+    # Bytes of decoded chunks, of those of the peak, that passes after the first do not decode.
+    kept_bytes: int = 0
+
+    def keeping(self, size: int) -> Plan:
+        """The same plan, run with ``size`` bytes of decoded chunks kept."""
+        return replace(self, peak_bytes=self.peak_bytes + size, kept_bytes=size) if size else self
 
     @cached_property
     def halves(self) -> dict[int, tuple[int, int]]:
@@ -135,6 +143,10 @@ class Plan:
             f"at most {self.peak_bytes:,} bytes per worker; result {self.result_bytes:,} bytes",
             *(f"  {text}" for text in readings(self.passes, self.deferred)),
         ]
+        if self.kept_bytes:
+            lines.append(
+                f"  keeps {bytes_text(self.kept_bytes)} of decoded chunks for later passes"
+            )
         number = 0
         for one in self.passes:
             first = number
@@ -256,7 +268,7 @@ def _pass_bytes(one: Pass, resources: Resources) -> int:
         streams += making_bytes(one)
     if resources.shared:  # threads, each with blocks of its own
         streams *= min(max(parts, visited.threads), resources.workers)
-    streams += adding_bytes(one)
+    streams += adding_bytes(one) + shared_bytes(one)
     return WORKER_OVERHEAD + inputs + streams + sum(_held(s, parts, resources) for s in one.stages)
 
 
@@ -264,7 +276,7 @@ def _held(stage: Stage, parts: int, resources: Resources) -> int:
     """Bytes of a worker for the result of ``stage``, made in ``parts``."""
     share = 1 if resources.shared else max(1, parts)
     result = -(-stage.result_bytes // share)
-    if _lies_apart(stage, resources):
+    if lies_apart(stage, resources.name.startswith("core")):
         result += -(-stage.result_bytes // parts)
     if isinstance(stage.source, Through):
         threads = 1 if not resources.shared else resources.workers
@@ -276,16 +288,6 @@ def _held(stage: Stage, parts: int, resources: Resources) -> int:
     if stage.is_scan and resources.gpu:
         result += scan_on_gpu(stage)
     return result
-
-
-def _lies_apart(stage: Stage, resources: Resources) -> bool:
-    """Whether a scan's results may be made elsewhere, together, before they are put in place."""
-    if stage.op == "prod":
-        return len(stage.shape) > 1
-    if not isinstance(stage.source, Scanned):
-        return False
-    by_lines = stage.join == "carry" or not resources.name.startswith("core")
-    return bool(stage.parts[0].axis or (stage.source.inner and by_lines))
 
 
 def check_memory(plan: Plan, free: int) -> None:

@@ -11,10 +11,13 @@ from typing import Final, TypeAlias
 
 from .. import dtypes
 from ..dataclass import dataclass
-from ..expr.nodes import Leaf, Shape, StageResult, Tiled, c_strides
+from ..expr.nodes import Expr, Leaf, Shape, StageResult, Tiled, c_strides, leaves
 from ..expr.push import places
 from ..expr.sources.tiled import Box
 
+# Bytes that are read of a row, and then of the next, where results lie across rows: their sums stay
+# in the cache. Of shorter pieces the system is asked too often.
+PIECE: Final = 1 << 17
 AHEAD: Final = 2  # blocks in memory: one that is read while another is computed
 STAGED: Final = 128 << 20  # bytes of pinned memory through which a GPU is given what it reads
 # Bytes of the host's memory for what is decoded, and for chunks larger than a pinned buffer: to
@@ -24,6 +27,19 @@ _MOST_THERE: Final = 16  # blocks at once
 
 # Of each axis of a source, where a leaf begins, and how far each of its own steps goes there.
 Places: TypeAlias = list[tuple[int, tuple[int, ...]]]
+Rows: TypeAlias = dict[int, list[tuple[int, ...]]]  # the same of each source, without begins
+
+
+@dataclass(frozen=True)
+class BlockRoom:
+    """What a block may be: ``size`` bytes of sources, and how it grows to that; 0: as most do.
+
+    Along the last axes first. Where ``down`` is an axis, along that one first, from a piece of a
+    row on.
+    """
+
+    size: int = 0
+    down: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +99,49 @@ def units_of(leaf: Leaf) -> list[tuple[int, int]]:
                 room = chunk - inside if step > 0 else inside + 1
                 units[k] = max(1, chunk // abs(step)), -(-room // abs(step))
     return units
+
+
+def rows_that_move(root: Expr, axes: Sequence[int]) -> Rows | None:
+    """How far boxes of each source move along its axes where a box of ``root`` moves a step.
+
+    None where a box that moves along ``axes`` reads other places than such boxes. Asked of the
+    whole ``root``: a box of one index along an axis does not know how far that axis steps.
+    """
+    rows: Rows = {}
+    for leaf in leaves(root):
+        if isinstance(leaf.source, Tiled):
+            along = [row for _, row in places_in(leaf)]
+            if rows.setdefault(id(leaf.source), along) != along:
+                return None
+        elif any(leaf.strides[k] for k in axes):
+            return None
+    return rows
+
+
+def lies_in_rows(leaf: Leaf) -> bool:
+    """Whether ``leaf`` reads its source as that lies: each axis along one, no element left out."""
+    rows = [row for _, row in places_in(leaf)]
+    ahead = [tuple(int(k == axis) for k in range(len(leaf.shape))) for axis in range(len(rows))]
+    return len(rows) == len(leaf.shape) and rows == ahead
+
+
+def piece_of(leaf: Leaf, down: int) -> Shape | None:
+    """The extents of some elements of ``leaf`` behind axis ``down`` that lie side by side: a piece.
+
+    None where a chunk has no such piece, or a row no more than that.
+    """
+    if not lies_in_rows(leaf):
+        return None
+    assert isinstance(leaf.source, Tiled)
+    room, whole = max(1, PIECE // dtypes.itemsize(leaf.dtype)), True
+    extents = [1] * len(leaf.shape)
+    for k in reversed(range(down + 1, len(leaf.shape))):
+        extents[k] = min(leaf.shape[k], room)
+        if extents[k] > 1 and (not whole or leaf.source.tiles.chunks[k] < extents[k]):
+            return None
+        whole = extents[k] == leaf.source.shape[k]
+        room //= extents[k]
+    return None if room > 1 else tuple(extents)
 
 
 def reading(found: Sequence[Leaf]) -> tuple[BoxRead, list[Leaf]]:

@@ -282,3 +282,13 @@ def element_places(root: Expr, axes: tuple[int, ...]) -> Leaf:
     place = dict(zip(axes, inner, strict=True))
     strides = tuple(place.get(k, 0) for k in range(len(root.shape)))
     return Leaf(Position(), root.shape, 0, strides)
+
+
+def lies_apart(stage: Stage, on_cores: bool) -> bool:
+    """Whether a scan's results may be made elsewhere, together, before they are put in place."""
+    if stage.op == "prod":
+        return len(stage.shape) > 1
+    if not isinstance(stage.source, Scanned):
+        return False
+    by_lines = stage.join == "carry" or not on_cores
+    return bool(stage.parts[0].axis or (stage.source.inner and by_lines))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import pairwise, product
 from operator import mul
-from typing import Final, TypeAlias
+from typing import Final
 
 from .. import dtypes
 from ..dataclass import dataclass
@@ -22,15 +22,28 @@ from ..expr.push import push, push_shape
 from ..expr.sources.tiled import BoxReader
 from ..expr.through.table import OPERATIONS
 from ..expr.views import rebuild
-from .reads import BoxRead, bytes_of, in_order, places_in, readings, reads_boxes, units_of
+from .reads import (
+    BlockRoom,
+    BoxRead,
+    Rows,
+    bytes_of,
+    in_order,
+    piece_of,
+    readings,
+    reads_boxes,
+    rows_that_move,
+    units_of,
+)
 
 BLOCK: Final = 8 << 20  # bytes of sources in a block: caches hold it
 QUICK: Final = 4 << 20  # the same of plain files, of which a small one is read as fast
+FEW_RESULTS: Final = 1 << 13  # of a block, that cost little to add up
 _WALKED: Final = ("counts", "selection")  # ways to take all elements that hold few of them
 MOST_WALKED: Final = 64 << 20  # bytes of rows that are put together of blocks
 # Reductions of which a part's results take few bytes each; and how many all parts may have.
 _ADDED: Final = ("sum", "mean", "var", "std", "dot", "min", "max", "nanmin", "nanmax")
 MOST_ADDED: Final = 1 << 20
+USUAL: Final = BlockRoom()
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,13 +88,12 @@ def block_bytes(root: Expr) -> int:
     return sum(bytes_of(leaf, extents) for leaf in found)
 
 
-def blocks_of(root: Expr, room: int = 0) -> Iterator[StreamBlock]:
-    """The blocks of ``root``, in the order of its elements, of about ``room`` bytes.
+def blocks_of(root: Expr, room: BlockRoom = USUAL) -> Iterator[StreamBlock]:
+    """The blocks of ``root``, in the order of its elements, as there is ``room``.
 
     Those that differ only in the boxes they read have one ``root``.
     """
-    steps = zip(root.shape, steps_of(root, room), strict=True)
-    cuts = [list(_cuts(extent, *step)) for extent, step in steps]
+    cuts = cuts_of(root, room)
     finder = BlockFinder(root, [k for k, along in enumerate(cuts) if len(along) > 1])
     return map(finder.at, product(*cuts))
 
@@ -90,7 +102,7 @@ class BlockFinder:
     """Blocks of ``root``, at whatever places along ``axes``."""
 
     def __init__(self, root: Expr, axes: Sequence[int]) -> None:
-        self.root, self._rows = root, _rows_that_move(root, axes)
+        self.root, self._rows = root, rows_that_move(root, axes)
         self._known: tuple[Shape, StreamBlock] | None = None
 
     def at(self, item: tuple[slice, ...]) -> StreamBlock:
@@ -111,42 +123,36 @@ def is_quick(root: Expr) -> bool:
     return all(isinstance(x, Tiled) and not getattr(x.tiles, "decodes", True) for x in sources)
 
 
-def room_for(root: Expr, axes: Sequence[int]) -> int:
-    """Bytes of a block of ``root``, reduced over ``axes``.
+def room_for(root: Expr, axes: Sequence[int]) -> BlockRoom:
+    """What a block of ``root``, reduced over ``axes``, may be.
 
     Small ones stay in a core's cache. Large ones add up less often what they know of results that
-    blocks share.
+    blocks share, and least where they are of few columns.
     """
     if not is_quick(root) or QUICK > BLOCK:
-        return BLOCK
-    shared = len(axes) < len(root.shape) and cuts_results(root, axes, QUICK)
-    return BLOCK if shared else QUICK
+        return BlockRoom(BLOCK)
+    if len(axes) == len(root.shape) or not cuts_results(root, axes, BlockRoom(QUICK)):
+        return BlockRoom(QUICK)
+    steps = steps_of(root, BlockRoom(BLOCK))
+    cut = [k for k in axes if (steps[k][1] or steps[k][0]) < root.shape[k]]
+    results = math.prod(min(n, steps[k][0]) for k, n in enumerate(root.shape) if k not in axes)
+    if not cut or results <= FEW_RESULTS:
+        return BlockRoom(BLOCK)
+    pieces = {piece_of(leaf, cut[0]) for leaf in tiled(root)}
+    if len(pieces) > 1 or None in pieces:
+        return BlockRoom(BLOCK)
+    return BlockRoom(block_bytes(root), cut[0])  # no more than others, which is promised
 
 
-def cuts_results(root: Expr, axes: Sequence[int], room: int = 0) -> bool:
+def shared_room(rooms: Sequence[BlockRoom]) -> BlockRoom:
+    """The room for blocks that several take."""
+    return rooms[0] if len({*rooms}) == 1 else BlockRoom(max(one.size for one in rooms))
+
+
+def cuts_results(root: Expr, axes: Sequence[int], room: BlockRoom = USUAL) -> bool:
     """Whether blocks of ``root`` of so much ``room`` have elements of the same results."""
     steps = steps_of(root, room)
     return any((steps[k][1] or steps[k][0]) < root.shape[k] for k in axes)
-
-
-Rows: TypeAlias = dict[int, list[tuple[int, ...]]]
-
-
-def _rows_that_move(root: Expr, axes: Sequence[int]) -> Rows | None:
-    """How far boxes of each source move along its axes where a box of ``root`` moves a step.
-
-    None where a box that moves along ``axes`` reads other places than such boxes. Asked of the
-    whole ``root``: a box of one index along an axis does not know how far that axis steps.
-    """
-    rows: Rows = {}
-    for leaf in leaves(root):
-        if isinstance(leaf.source, Tiled):
-            along = [row for _, row in places_in(leaf)]
-            if rows.setdefault(id(leaf.source), along) != along:
-                return None
-        elif any(leaf.strides[k] for k in axes):
-            return None
-    return rows
 
 
 def _moved(block: StreamBlock, item: tuple[slice, ...], rows: Rows) -> StreamBlock:
@@ -249,27 +255,28 @@ def walked_bytes(root: Expr) -> int:
     return rows * math.prod(root.shape[1:]) * dtypes.itemsize(root.dtype)
 
 
-def _cuts(extent: int, step: int, first: int) -> Iterator[slice]:
-    """``[0, extent)`` cut at ``first`` and each ``step`` from there."""
-    start, stop = 0, first or step
-    while start < extent:
-        yield slice(start, min(stop, extent))
-        start, stop = min(stop, extent), stop + step
+def cuts_of(root: Expr, room: BlockRoom) -> list[list[slice]]:
+    """Where the blocks of ``root`` lie along each axis."""
+    steps = zip(root.shape, steps_of(root, room), strict=True)
+    ends = ([0, *range(first or step, n, step), n] for n, (step, first) in steps)
+    return [[slice(*pair) for pair in pairwise(along)] for along in ends]
 
 
-def steps_of(root: Expr, room: int = 0) -> list[tuple[int, int]]:
+def steps_of(root: Expr, room: BlockRoom = USUAL) -> list[tuple[int, int]]:
     """Of each axis, how long a block is, and where the second begins.
 
-    A block is a chunk of the largest source, and grows along the last axes first, to ``room``
-    bytes; 0: to what is best for most.
+    A block is a chunk of the largest source, or a piece of its row, and grows as ``room`` says.
     """
-    found = tiled(root)
-    room = room or BLOCK
-    units = units_of(max(found, key=lambda leaf: bytes_of(leaf, root.shape)))
+    found, size, order = tiled(root), room.size or BLOCK, [*reversed(range(len(root.shape)))]
+    widest = max(found, key=lambda leaf: bytes_of(leaf, root.shape))
+    units = units_of(widest)
+    if room.down >= 0 and (piece := piece_of(widest, room.down)):
+        units = [(n, 0) for n in piece]
+        order.sort(key=lambda k: k != room.down)
     extents = [min(n, unit) for n, (unit, _) in zip(root.shape, units, strict=True)]
-    for k in reversed(range(len(extents))):
-        size = sum(bytes_of(leaf, tuple(extents)) for leaf in found)
-        extents[k] = min(root.shape[k], extents[k] * max(1, room // max(1, size)))
+    for k in order:
+        now = sum(bytes_of(leaf, tuple(extents)) for leaf in found)
+        extents[k] = min(root.shape[k], extents[k] * max(1, size // max(1, now)))
         if extents[k] < root.shape[k]:
             break
     return [

@@ -42,6 +42,20 @@ def making_bytes(one: Pass) -> int:
     return max((getattr(tiles, "working_bytes", 0) for tiles in read), default=0)
 
 
+def shared_bytes(one: Pass) -> int:
+    """Bytes of a process for sources of which all is made when they are first read."""
+    waiting = [leaf.source for leaves in _by_source(one, set()) for leaf in leaves[:1]]
+    seen, size = set[int](), 0
+    while waiting:
+        source = waiting.pop()
+        if isinstance(source, Tiled) and id(source.tiles) not in seen:
+            seen.add(id(source.tiles))
+            size += getattr(source.tiles, "shared_bytes", 0)
+            roots = getattr(source.tiles, "made_of", ())
+            waiting += [leaf.source for root in roots for leaf in tiled(root)]
+    return size
+
+
 def _by_source(one: Pass, held: set[int]) -> Iterator[list[Leaf]]:
     """The leaves of a pass that read each source a box at a time, but for those ``held``."""
     found: dict[int, list[Leaf]] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from typing import Final, TypeAlias
@@ -93,21 +94,31 @@ class WritePlan:
     read_bytes: int
     result_bytes: int
     made: tuple[str, ...] = ()
+    kept_bytes: int = 0  # of decoded chunks, from what is computed beforehand to the last block
+
+    def keeping(self, size: int) -> WritePlan:
+        """The same plan, run with ``size`` bytes of decoded chunks kept."""
+        return replace(self, kept_bytes=size)
+
+    def after(self, size: int) -> WritePlan:
+        """The same plan, where what is computed beforehand keeps ``size`` bytes of chunks."""
+        return replace(self, before_bytes=self.before_bytes + size)
 
     @property
     def peak_bytes(self) -> int:
         """Bytes of a worker, at most."""
         blocks = OVERHEAD + self.held_bytes + self.at_once * self.block_bytes
-        return max(self.before_bytes, blocks)
+        return max(self.before_bytes, blocks) + self.kept_bytes
 
     def __repr__(self) -> str:
         reads = f"reads {bytes_text(self.read_bytes)}, " if self.read_bytes else ""
         lines = "".join(f"\n  {text}" for text in self.made)
+        kept = f"keeps {bytes_text(self.kept_bytes)} decoded; " * bool(self.kept_bytes)
         return (
             f"Write to {self.label} on {self.rung}{lines}\n"
             f"  {self.grid.count:,} block{'s' * (self.grid.count != 1)} of at most "
             f"{self.grid.extents}, {self.at_once} at a time; {reads}writes "
-            f"{bytes_text(self.result_bytes)}; at most {self.peak_bytes:,} bytes per worker"
+            f"{bytes_text(self.result_bytes)}; {kept}at most {self.peak_bytes:,} bytes per worker"
         )
 
 

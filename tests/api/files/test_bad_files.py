@@ -270,3 +270,44 @@ def test_headers_of_python_two_and_io(tmp_path: Path) -> None:
     data = file.getvalue().replace(b"(4, 6), }  ", b"(4L, 6L), }")
     (tmp_path / "x.npy").write_bytes(data)
     assert np.array_equal(sc.open(tmp_path / "x.npy").compute(), DATA)
+
+
+@pytest.mark.parametrize("name", ["../x.zarr", "/../x.zarr", "y/../../x.zarr", "..\\x.zarr", "."])
+def test_names_lead_to_nothing_outside_of_a_group(tmp_path: Path, name: str) -> None:
+    sc.asarray(DATA).to_zarr(tmp_path / "x.zarr")
+    zarr.open_group(tmp_path / "group.zarr", mode="w")
+    with pytest.raises(errors.DataFileError, match=r"group\.zarr cannot be read"):
+        sc.open(tmp_path / "group.zarr", name)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("codec", [None, "zstd"])
+def test_links_are_followed_to_regular_files_alone(
+    tmp_path: Path, version: Any, codec: str | None
+) -> None:
+    """Who opens a folder trusts its links, as with any other program."""
+    codecs = [] if codec is None else [codec]
+    sc.asarray(DATA).to_zarr(tmp_path / "x.zarr", zarr_format=version, codecs=codecs)
+    inside = tmp_path / "x.zarr" / ("c/0/0" if version == 3 else "0.0")
+    outside = tmp_path / "moved"
+    inside.rename(outside)
+    inside.symlink_to(outside)
+    assert np.array_equal(sc.open(tmp_path / "x.zarr").compute(), DATA)
+    inside.unlink()
+    inside.symlink_to("/dev/zero")
+    with pytest.raises((OSError, errors.DataFileError)):
+        sc.open(tmp_path / "x.zarr").compute()
+    inside.unlink()
+    inside.symlink_to(inside)
+    with pytest.raises((OSError, errors.DataFileError)):
+        sc.open(tmp_path / "x.zarr").compute()
+
+
+def test_an_array_that_changes_while_it_is_read_is_told_or_read(tmp_path: Path) -> None:
+    sc.asarray(DATA).to_zarr(tmp_path / "x.zarr", codecs=["zstd"])
+    x = sc.open(tmp_path / "x.zarr")
+    sc.asarray(DATA + 1).to_zarr(tmp_path / "x.zarr", codecs=["zstd"], mode="w")
+    assert np.array_equal(x.compute(), DATA + 1)  # the elements that are there now
+    sc.asarray(DATA.astype("f4")).to_zarr(tmp_path / "x.zarr", codecs=["zstd"], mode="w")
+    with pytest.raises(errors.DataFileError, match="chunk"):
+        x.compute()

@@ -10,8 +10,9 @@ import pytest
 
 import speedcube as sc
 from speedcube.api.indexing import assignment
-from speedcube.api.indexing.items import DEPTH
+from speedcube.api.indexing.items import DEPTH, STEPS
 from speedcube.api.indexing.own_memory import own_memory
+from speedcube.expr.graph import below
 
 
 def _recurrence(m: Any) -> Any:
@@ -96,6 +97,26 @@ def test_little_is_computed_only_for_what_is_in_memory(monkeypatch: pytest.Monke
     for k in range(6):
         large[1:] = large[:-1] + k
     assert large[6].compute() == 15
+
+
+def test_few_elements_are_computed_after_some_operations_in_place() -> None:
+    given = np.arange(5.0)
+    x, y = sc.asarray(given), given.copy()
+    before = x * 2
+    for k in range(40):
+        x += given * k
+        y += given * k
+        assert len(below(x._expr)) <= 3 * STEPS
+    assert x.tolist() == y.tolist()
+    assert (given.tolist(), before.tolist()) == ([0, 1, 2, 3, 4], [0, 2, 4, 6, 8])
+
+
+def test_many_elements_stay_lazy_in_place() -> None:
+    x = sc.zeros(1 << 17)
+    for _ in range(3 * STEPS):
+        x += 1
+    assert len(below(x._expr)) > 3 * STEPS
+    assert x[5].compute() == 3 * STEPS
 
 
 @pytest.mark.parametrize("step", [2, 3, 5, 6, 7, 11, 100])

@@ -40,6 +40,35 @@ def test_any_key_reads_what_numpy_reads(
     np.testing.assert_array_equal(np.asarray((x.T.T + x)[key]), (a + a)[key])
 
 
+_BITS, _PLACES = np.array([True, False, True]), np.array([2, 0])
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        (slice(None, -1), 1, ..., _BITS),
+        (_PLACES, ..., 1, _PLACES),
+        (_PLACES, _BITS, ..., _PLACES),
+        (slice(1), _PLACES, ..., 2),
+        (1, ..., None, slice(2), _PLACES),
+        (slice(1), ..., _PLACES, 2),
+        (True, slice(None), 0, ..., _PLACES),
+        (slice(None), 0, ..., 1),
+    ],
+)
+def test_an_ellipsis_of_no_axes_keeps_indices_apart(key: Any) -> None:
+    a = np.arange(27.0).reshape(3, 3, 3)
+    want = a[key]
+    for one in (key, tuple(sc.asarray(k) if isinstance(k, np.ndarray) else k for k in key)):
+        got = np.asarray(sc.asarray(a)[one])
+        assert got.shape == want.shape
+        np.testing.assert_array_equal(got, want)
+    x = sc.asarray(a)
+    x[key] = -want
+    a[key] = -want
+    np.testing.assert_array_equal(np.asarray(x), a)
+
+
 @pytest.mark.parametrize("key", [True, False, np.True_, (np.False_, 0), (None, True, [0, 1])])
 def test_a_single_bool_is_a_mask_of_no_axes(key: Any) -> None:
     a = np.arange(6).reshape(2, 3)

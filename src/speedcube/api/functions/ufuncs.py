@@ -289,7 +289,9 @@ def _chosen(name: str, result: Array, out: Any, where: Any, casting: str) -> Arr
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
     if where is not True:
-        otherwise = out if isinstance(out, Array) else False if result.dtype == bool else 0
+        otherwise = (
+            out if isinstance(out, (Array, np.ndarray)) else False if result.dtype == bool else 0
+        )
         chosen = elementwise("where", array_of(where).astype(bool), result, otherwise)
         result = chosen if out is not None else chosen.astype(result.dtype)
     return put(out, result, name, spread=True, casting=casting)

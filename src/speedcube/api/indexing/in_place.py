@@ -92,10 +92,20 @@ def _moved(array: Array) -> bool:
     if memory is not None:
         leaf = whole(Stored(memory, memory.dtype.name), memory.shape)
         array._expr = of_pairs_in(leaf) if is_pair(expr) else leaf
-    elif array._writes >= LAZY and is_short(expr, _NODES) and all(map(is_plain, below(expr))):
-        array._rebind(in_memory(array))
     else:
+        return array._writes >= LAZY and settle(array)
+    array._writes = DEPTH + 1
+    return True
+
+
+def settle(array: Array) -> bool:
+    """Whether ``array``, of few elements and few operations, was computed to memory of its own."""
+    expr = array._expr
+    if type(array) is not Array or array._gpu or math.prod(expr.shape) > SMALL:
         return False
+    if not is_short(expr, _NODES) or not all(map(is_plain, below(expr))):
+        return False
+    array._rebind(in_memory(array))
     array._writes = DEPTH + 1
     return True
 

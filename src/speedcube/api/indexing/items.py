@@ -19,8 +19,12 @@ from ..methods.operators import is_operand
 
 # After so many assignments an array is computed to memory, if it fits there: what is read again and
 # again would otherwise be made of all of them each time. From then on they are made in place.
-DEPTH: Final = 64
-EARLY: Final = 16  # as many count an element that is asked for between them
+DEPTH: Final = 40
+EARLY: Final = 10  # as many count an element that is asked for between them
+
+# Operations in place, after which few elements are computed to memory: a loop that asks for
+# something of them each time would otherwise make all of its steps again.
+STEPS: Final = 4
 
 _BASIC: Final = (int, slice, type(None), EllipsisType)
 
@@ -28,9 +32,14 @@ _BASIC: Final = (int, slice, type(None), EllipsisType)
 _OTHERS: Final[dict[str, Callable[..., Any]]] = {}
 
 
-def register(read: Callable[..., Any], assign: Callable[..., None]) -> None:
-    """Let ``read`` have the keys that are not basic, and ``assign`` all that are assigned to."""
-    _OTHERS.update(read=read, assign=assign)
+def register(
+    read: Callable[..., Any], assign: Callable[..., None], settle: Callable[..., bool]
+) -> None:
+    """Let ``read`` have the keys that are not basic, and ``assign`` all that are assigned to.
+
+    ``settle`` computes few elements to memory.
+    """
+    _OTHERS.update(read=read, assign=assign, settle=settle)
 
 
 def register_at(at: Callable[..., Any]) -> None:
@@ -89,7 +98,11 @@ def in_place(op: str) -> Callable[[Any, Any], Any]:
             raise ShapeError(
                 f"{op} in place keeps the shape {self.shape}, and the result has {result.shape}"
             )
+        steps = 1 if self._writes > DEPTH else self._writes + 1
         self._rebind(result.astype(self.dtype))
+        if steps >= STEPS and _OTHERS["settle"](self):
+            return self
+        self._writes = min(steps, STEPS)
         return self
 
     return method

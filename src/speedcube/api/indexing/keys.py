@@ -35,6 +35,8 @@ class Key:
 def entries(item: Any, shape: Shape) -> tuple[Any, ...]:
     """``item`` for an array of ``shape``, one entry for each axis; masks stand for all of theirs.
 
+    An ellipsis of no axes is left where it keeps indices apart.
+
     Raises `AxisError` for what is no index.
     """
     items = tuple(_entry(one) for one in (item if isinstance(item, tuple) else (item,)))
@@ -46,7 +48,21 @@ def entries(item: Any, shape: Shape) -> tuple[Any, ...]:
         raise AxisError("an index can have only one ellipsis ('...')")
     fill = (slice(None),) * (len(shape) - used)
     at = dots[0] if dots else len(items)
-    return (*items[:at], *fill, *items[at + len(dots) :])
+    kept = fill or items[at : at + 1] * _is_between(items, at)
+    return (*items[:at], *kept, *items[at + len(dots) :])
+
+
+def _is_between(items: Sequence[Any], at: int) -> bool:
+    """Whether an ellipsis of no axes lies between index arrays and integers.
+
+    These are apart then, so that their axes come first.
+    """
+    sides = [one for one in items[max(at - 1, 0) : at + 2] if one is not Ellipsis]
+    return (
+        len(sides) == 2
+        and not any(one is None or isinstance(one, slice) for one in sides)
+        and any(isinstance(one, (Array, np.ndarray)) for one in items)
+    )
 
 
 def lone_mask(items: Sequence[Any]) -> Any:
@@ -66,10 +82,12 @@ def parsed(items: Sequence[Any], shape: Shape, places: Callable[[Any], Sequence[
     made = axis = 0  # axes of what the basic key gives, and of the array
     beside = False
     for one in items:
-        indexing = not isinstance(one, slice) and one is not None
+        indexing = not isinstance(one, slice) and one is not None and one is not Ellipsis
         if indexing and not beside:
             runs.append(made)
         beside = indexing
+        if one is Ellipsis:
+            continue
         if one is None or isinstance(one, (int, slice)):
             basic.append(one)
             made += not isinstance(one, int)

@@ -14,18 +14,20 @@ from .lazy import A, Lazy
 def put(out: Any, result: A, name: str, spread: bool = False, casting: Any = "same_kind") -> A:
     """``result``, or ``out`` as an array of its values from now on.
 
-    NumPy's rules: ``out`` keeps its shape and its dtype, to which values are cast as ``casting``
-    allows. ``spread``: ``result`` is broadcast to it.
+    An array of NumPy's is written at once. NumPy's rules: ``out`` keeps its shape and its dtype, to
+    which values are cast as ``casting`` allows. ``spread``: ``result`` is broadcast to it.
     """
     if out is None:
         return result
     target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
-    if not hasattr(target, "_rebind"):
+    memory = isinstance(target, np.ndarray)
+    if not memory and not hasattr(target, "_rebind"):
         raise UnsupportedError(
-            f"{name}: the result is lazy, so out= (or +=) takes a speedcube array, not "
+            f"{name}: out= (or +=) takes an array of speedcube or of NumPy, not "
             f"{type(target).__name__}; write out[...] = result.compute(), or a += x.compute()"
         )
-    shape, dtype = target._expr.shape, target._expr.dtype
+    shape = target.shape
+    dtype = target.dtype.name if memory else target._expr.dtype
     expr = result._expr
     if spread and expr.shape != shape and views.broadcast_shapes(expr.shape, shape) == shape:
         expr = views.broadcast_to(expr, shape)
@@ -36,7 +38,10 @@ def put(out: Any, result: A, name: str, spread: bool = False, casting: Any = "sa
         )
     _check_cast(f"{name}: the result", expr.dtype, dtype, "out=", casting)
     grid = result._grid if expr.shape == result._expr.shape else None
-    target._rebind(result._view(build.cast(expr, dtype), grid))
+    if memory:
+        np.copyto(target, np.asarray(result._view(expr, grid)), casting=casting)
+    else:
+        target._rebind(result._view(build.cast(expr, dtype), grid))
     kept: A = target
     return kept
 

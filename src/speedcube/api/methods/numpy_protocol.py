@@ -156,7 +156,7 @@ def array_ufunc(self: Operators, ufunc: Any, method: str, *inputs: Any, **kwargs
         return getattr(ufunc, method)(*values, **kwargs)
     name = ALIASES.get(ufunc.__name__, ufunc.__name__)
     if ufunc is np.matmul and method == "__call__" and not kwargs:
-        if not any(map(_is_foreign, inputs)):
+        if all(not _is_foreign(one) or _is_values(one) for one in inputs):
             return _TWINS[ufunc](*inputs)
         return NotImplemented
     if method == "__call__" and not kwargs and name in OPS:  # others' arrays are operands, too
@@ -235,6 +235,11 @@ def _is_foreign(value: Any) -> bool:
     return hasattr(value, "__array_ufunc__") and not isinstance(
         value, (Collection, np.ndarray, np.generic)
     )
+
+
+def _is_values(value: Any) -> bool:
+    """Whether an array of another kind is its values and nothing else: Dask's and CuPy's."""
+    return type(value).__module__.partition(".")[0] in ("dask", "cupy")
 
 
 # Keywords ----------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ Fold: TypeAlias = Callable[[Part], Records]
 Merge: TypeAlias = Callable[[list[Any]], Records]
 
 TOPIC: Final = "speedcube-records"  # Dask keeps its last thousand events
+PARTS: Final = 250  # so many hand over at that pace; more do it less often, or events would be lost
 MOST: Final = 1 << 16  # bytes that are handed over at once
 # Nanoseconds of a slice by the plan's costs, on one thread. Where an element takes eight times as
 # long, as on a busy machine, that is two seconds; and it is much beside the 3 to 13 ms of a slice.
@@ -85,13 +86,16 @@ class HandsOver(Protocol):
     """A part that was sent.
 
     ``name`` is its own, of this computation, if it hands its record over. ``left`` is what an
-    earlier run came to, where somebody keeps the records, that of the whole part, too.
+    earlier run came to, where somebody keeps the records, that of the whole part, too. It is one
+    ``among`` so many parts of its stage.
     """
 
     @property
     def name(self) -> str: ...
     @property
     def left(self) -> Left | None: ...
+    @property
+    def among(self) -> int: ...
 
 
 def in_slices(sent: HandsOver, slices: Slices, at_once: int, fold: Fold, merge: Merge) -> Records:
@@ -100,7 +104,7 @@ def in_slices(sent: HandsOver, slices: Slices, at_once: int, fold: Fold, merge: 
     What another worker left of it is taken, or an earlier run.
     """
     name, left = sent.name, sent.left
-    extent, step = slices.extent, slices.step * at_once
+    extent, step = slices.extent, slices.step * at_once * math.ceil(sent.among / PARTS)
     if not name or (extent <= step and left is None):
         return fold(slices.part)
     start, records = max(_left(name), left or (0, []), key=_position)

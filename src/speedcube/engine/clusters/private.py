@@ -82,6 +82,18 @@ class PrivateScheduler(Scheduler):
         if dashboard_address is not None:
             super().start_http_server(routes, dashboard_address, **options)
 
+    async def remove_worker(self, address: str, **options: Any) -> Any:
+        """Dask's, whose table of tasks that were moved keeps workers that have gone, and so theirs.
+
+        An array of this process's that a task reads would stay with it.
+        """
+        gone = self.workers.get(address)
+        try:
+            return await super().remove_worker(address, **options)
+        finally:
+            if gone is not None:
+                gone.executing = {}
+
 
 class PrivateWorker(Worker):
     """Serves no pages, and leaves no temporary file where it is killed: a key may be in one."""

@@ -39,7 +39,7 @@ Result = TypeVar("Result")
 class SentPart:
     """A part of a stage, on its own: what to compute and how its result joins others.
 
-    ``name``, ``left``: how it hands its record over while it is folded (`handing.HandsOver`).
+    ``name left among``: how it hands its record over while it is folded (`handing.HandsOver`).
     """
 
     part: Part
@@ -49,6 +49,7 @@ class SentPart:
     block: int
     name: str = ""
     left: Left | None = None
+    among: int = 1
 
     def alone(self) -> Stage:
         """A stage that has this part only."""
@@ -64,7 +65,7 @@ def sent_part(stage: Stage, part: Part, name: str = "") -> SentPart:
         source = of_part(source, part)
     elif source is not None:
         source = replace(source, arg=part.root)
-    return SentPart(part, source, stage.axes, stage.join, stage.block, name)
+    return SentPart(part, source, stage.axes, stage.join, stage.block, name, among=len(stage.parts))
 
 
 def worker_threads() -> int:
@@ -195,13 +196,14 @@ def _at_once(worker: Worker, count: int) -> int:
 class SentPass:
     """A part of several stages, made together or (``along``) one after the other, on its elements.
 
-    ``name`` and ``left`` as of a `SentPart`.
+    ``name``, ``left`` and ``among`` as of a `SentPart`.
     """
 
     stages: tuple[SentPart, ...]
     along: bool
     name: str = ""
     left: Left | None = None
+    among: int = 1
 
 
 def sent_pass(one: Pass, part: Part, name: str = "") -> SentPass:
@@ -210,7 +212,7 @@ def sent_pass(one: Pass, part: Part, name: str = "") -> SentPass:
     alone = [replace(part, root=part.root.args[place]) for place in one.places]
     stages = tuple(sent_part(s, p) for s, p in zip(one.stages, alone, strict=True))
     folds = all(stage.source is not None for stage in one.stages)
-    return SentPass(stages, one.is_along, name if folds else "")
+    return SentPass(stages, one.is_along, name if folds else "", None, stages[0].among)
 
 
 def run_pass(sent: SentPass, gpu: bool | None, threads: int | None, *arrays: Any) -> Outcome:

@@ -47,7 +47,7 @@ def going_on(
     def weigh(one: Staged) -> int:
         return plan_of([_all(one)], rung, make).peak_bytes
 
-    return made_boxwise(roots, make, weigh, room)
+    return made_boxwise(roots, make, weigh, room, rung.workers)
 
 
 def plan_within(roots: Sequence[Expr], rung: Rung, make: Make) -> Plan:

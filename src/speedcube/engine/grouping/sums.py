@@ -40,6 +40,24 @@ class _Kernel:
         self.native.function(self.words.ctypes.data, values, state, state, sums)
 
 
+class RowKernel:
+    """Adds rows to the sums of a group that is not done: parts first, columns side by side."""
+
+    def __init__(self, dtype: Any, squares: bool, skip: bool) -> None:
+        kind = np.dtype(np.float32) if dtype == np.float16 else dtype
+        self._kernel = _Kernel(kind, True, squares, skip)
+
+    @staticmethod
+    def readable(rows: Array) -> Array:
+        """``rows`` of a dtype that kernels read."""
+        return rows.astype(np.float32) if rows.dtype == np.float16 else np.ascontiguousarray(rows)
+
+    def add(self, rows: Array, places: Array, first: int, sums: Array) -> None:
+        """Add the rows at ``places`` to ``sums``, whose columns are those from the ``first`` on."""
+        where = rows.ctypes.data + first * rows.itemsize
+        self._kernel((len(places), sums.shape[1], rows.shape[1]), places, where, sums)
+
+
 def summed(op: str, codes: AllElements, x: AllElements, options: Options, dtype: Any) -> Array:
     """``op`` (sum, mean, var, std) of each group in ``dtype``."""
     if dtype.kind != "f":

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any, Final
 
-from ...expr.nodes import Expr, Leaf, Reduced, Scanned, Stored
+from ...expr.nodes import Expr, Leaf, Piecewise, Reduced, Scanned, Stored, Through
 from ...expr.pairs.node import is_pair
 from ...kernel.llvm.simd import targets
 from ...kernel.lower.together import is_fold
@@ -65,6 +65,11 @@ def value_again(few: Structure, root: Expr, rung: str) -> Any:
     if few.reads and not with_arrays(few, _MADE[rung]):
         return None
     return ready.way(ready, few, root)
+
+
+def is_put_together(root: Expr) -> bool:
+    """Whether ``root`` is an array of pieces, or of an operation on all elements: no one call."""
+    return type(root) is Leaf and type(root.source) in (Piecewise, Through)
 
 
 def value(root: Expr, rung: str = "core", steps: Made | None = None) -> Any:

@@ -6,11 +6,13 @@ lies behind the one index is read.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import prod
 from typing import Any, Final
 
 import numpy as np
 
-from ...expr.nodes import Const, Expr, Leaf, Map, Piecewise, Shape, Stored
+from ...expr.nodes import Const, Expr, Leaf, Map, Piecewise, Reduced, Shape, Stored, whole
 from ...expr.scans import one_nan
 from .choice import Limits, is_ordinary
 from .meaning import FUNCTIONS, is_computed, mapped
@@ -23,13 +25,16 @@ class _NoNumberError(Exception):
     """What is left to others: it never leaves this module."""
 
 
-def number_of(root: Expr) -> Any:
-    """The element of ``root``, which `may_be_number`; None where it is left to others."""
+def number_of(root: Expr, reduced: Callable[[Expr], Any] | None = None) -> Any:
+    """The element of ``root``, which `may_be_number`; None where it is left to others.
+
+    ``reduced`` gives the values of reductions of few elements that it reads, or None.
+    """
     if Limits.several <= 0 or not is_ordinary():
         return None
     try:
         with np.errstate(all="ignore"):
-            value = _At().element(root, ())
+            value = _At(reduced).element(root, ())
     except _NoNumberError:
         return None
     if value != value and is_computed(root):
@@ -47,10 +52,10 @@ def may_be_number(root: Expr) -> bool:
 class _At:
     """A walk to one element of each node; ``left``: how many operations may follow."""
 
-    __slots__ = ("left",)
+    __slots__ = ("left", "reduced")
 
-    def __init__(self) -> None:
-        self.left = MOST
+    def __init__(self, reduced: Callable[[Expr], Any] | None) -> None:
+        self.left, self.reduced = MOST, reduced
 
     def element(self, node: Expr, index: Shape) -> Any:
         """That of ``node`` at ``index``."""
@@ -80,9 +85,13 @@ class _At:
             return np.array(source.value, source.dtype)[()]
         if type(source) is Map or type(source) is Leaf:
             return self.element(source, _unravelled(place, source.shape))
-        if type(source) is not Piecewise:
-            raise _NoNumberError
-        return self._of_pieces(source, _unravelled(place, source.shape))
+        if type(source) is Piecewise:
+            return self._of_pieces(source, _unravelled(place, source.shape))
+        if type(source) is Reduced and self.reduced and prod(source.arg.shape) <= Limits.several:
+            values = self.reduced(whole(source, source.shape))
+            if values is not None:
+                return np.asarray(values).reshape(-1)[place]
+        raise _NoNumberError
 
     def _of_pieces(self, source: Piecewise, index: Shape) -> Any:
         for piece in source.pieces:

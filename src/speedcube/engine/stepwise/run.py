@@ -12,7 +12,7 @@ from ...expr.pairs.node import is_pair, parts
 from ..results import joined
 from ..routines import direct, quick
 from ..rungs import Rung
-from ..small.known import value
+from ..small.known import is_put_together, value
 from .choice import Limits
 from .walk import made_of
 
@@ -50,5 +50,5 @@ class StepByStep:
                 return quick.value(call, self.rung.workers)
             if made := direct.values((root,), self.rung, False):
                 return made[0]
-        found = value(root, self.rung.kind)
+        found = None if is_put_together(root) else value(root, self.rung.kind)
         return self.rest(root) if found is None else found

@@ -14,6 +14,7 @@ from ...dataclass import dataclass
 from ...expr.nodes import Expr, Reduced
 from ...kernel.lower.together import SPREADS
 from ...kernel.program import NEAR
+from ...plan.passes import ALONG
 from ...plan.stages import Stage
 from ..boxes import Stop
 from ..cpu import initial_records, run_some
@@ -189,3 +190,10 @@ def _inside(
         own = own * (one.stop - one.start) + (index - one.start)
     mine = np.flatnonzero(inside)
     return mine, own[mine]
+
+
+def is_sum(stage: Stage) -> bool:
+    """Whether ``stage`` is a sum of floats, or what is made of such sums."""
+    return isinstance(stage.source, Reduced) and (
+        stage.op == "dot" or (stage.op in ALONG and is_exact_sum(stage.source))
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -12,6 +13,7 @@ from ...expr.graph import below, below_up_to
 from ...expr.nodes import (
     Expr,
     Leaf,
+    Map,
     Node,
     Piecewise,
     Reduced,
@@ -20,6 +22,7 @@ from ...expr.nodes import (
     Stored,
     Through,
     Tiled,
+    walk,
 )
 from ...expr.piecewise.regions import window
 from ...expr.through.table import OPERATIONS
@@ -27,6 +30,7 @@ from ...plan.streams import tiled, walks
 from ...plan.working import working_bytes
 from ..known.spans import reading
 from .made.cells import plain
+from .made.grouped import GroupedRows, grouped_rows
 from .made.later import Make, Weigh, read_later
 from .made.pieced import PiecedBlocks, has_large_chunks, pieced_blocks
 from .made.reduced import ReducedBlocks, reduced_blocks
@@ -56,12 +60,16 @@ class SortRoom:
 
 
 def made_boxwise(
-    roots: Sequence[Expr], make: Make, weigh: Weigh, room: SortRoom | None = None
+    roots: Sequence[Expr],
+    make: Make,
+    weigh: Weigh,
+    room: SortRoom | None = None,
+    threads: int = 1,
 ) -> Sequence[Expr]:
     """``roots`` in which large scans of what is read a box at a time are read so, too.
 
-    Sorts also, within ``room``. ``make`` gives the values of what their elements are made of,
-    ``weigh`` the bytes it takes.
+    Results of groups also, by ``threads``. Sorts, within ``room``. ``make`` gives the values of
+    what their elements are made of, ``weigh`` the bytes it takes.
     """
     while True:
         nodes = below_up_to(roots, _MOST_NODES)
@@ -73,6 +81,8 @@ def made_boxwise(
         for name, source in sources.items():
             if isinstance(source, (Piecewise, Reduced, Scanned, Through)):
                 made = None if _stays(source, nodes) else _made(source, make, weigh, each)
+                if made is None and isinstance(source, Through):
+                    made = _grouped(source, make, weigh, threads)
                 if made is not None:
                     found[name] = Tiled(made, source.dtype), 0
         if not found:
@@ -87,7 +97,7 @@ def goes_on(source: object) -> bool:
 
 def _made(
     source: Piecewise | Staged, make: Make, weigh: Weigh, room: SortRoom | None
-) -> PiecedBlocks | ReducedBlocks | ScanBlocks | SortedBlocks | LineBlocks | None:
+) -> PiecedBlocks | ReducedBlocks | ScanBlocks | SortedBlocks | LineBlocks | GroupedRows | None:
     """``source`` box by box; None where it is made in memory."""
     if isinstance(source, Piecewise):
         return pieced_blocks(source, make, weigh)
@@ -96,6 +106,29 @@ def _made(
     if isinstance(source, Scanned):
         return scan_blocks(source, make, weigh)
     return None if room is None else _ordered(source, make, weigh, room)
+
+
+def _grouped(source: Through, make: Make, weigh: Weigh, threads: int) -> GroupedRows | None:
+    """``source`` block after block of rows; None where it is made in memory."""
+    row = OPERATIONS.get(source.op)
+    if row is None or row.of != "groups" or not any(map(_reads_boxes, source.args)):
+        return None
+    files = {id(x.source): x.source for x in below(source.arg) if isinstance(x, Leaf)}
+    takes = _in_memory(source, threads) + sum(map(_bytes, files.values()))
+    several = source.args[0], read_later(source.args[-1], make, weigh)
+    arg = Map("several", several, source.arg.shape, source.arg.dtype)
+    return grouped_rows(replace(source, arg=arg), threads, takes)
+
+
+def _reads_boxes(root: Expr) -> bool:
+    return any(map(_is_tiled, walk(root)))
+
+
+def _bytes(source: object) -> int:
+    """Bytes of a file: in memory it lies whole, whatever is read of it."""
+    if not isinstance(source, Tiled):
+        return 0
+    return math.prod(source.shape) * int(dtypes.itemsize(source.dtype))
 
 
 def _stays(source: object, nodes: Sequence[Node]) -> bool:

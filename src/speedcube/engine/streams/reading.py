@@ -54,7 +54,7 @@ class Buffers:
 
 
 @contextmanager
-def _buffers() -> Iterator[Buffers]:
+def buffers_kept() -> Iterator[Buffers]:
     """Buffers of which some are kept for the next computation, by whoever comes first."""
     with _LOCK:
         buffers = Buffers([_KEPT.pop() for _ in range(min(AHEAD, len(_KEPT)))])
@@ -82,7 +82,7 @@ def read_blocks(
     upcoming = iter(blocks)
     known = list(islice(upcoming, 2))
     if len(known) == 1 or busy:
-        with _buffers() as buffers:
+        with buffers_kept() as buffers:
             for block in chain(known, upcoming):
                 arrays = _arrays_for(block, buffers)
                 _read(block.reads, arrays, stop)
@@ -95,7 +95,7 @@ def read_blocks(
 
 def _read_ahead(blocks: Iterable[StreamBlock], stop: Stop) -> Iterator[tuple[StreamBlock, Read]]:
     """The same, by a thread of its own."""
-    with _buffers() as buffers:
+    with buffers_kept() as buffers:
         ahead = ReadAhead(blocks, buffers, stop)
         reader = threading.Thread(target=ahead.run, name="speedcube-reader", daemon=True)
         reader.start()

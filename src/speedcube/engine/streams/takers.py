@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 from ...dataclass import dataclass
 from ...expr.nodes import Expr, Map, Reduced
 from ...plan.stages import Part, Stage
-from ..cpu import initial_records
+from ...plan.streams import StreamBlock
+from ..cpu import address_of, initial_records
+from ..finished.cpu import failed_places
 from ..finished.ends import End, all_of
 from ..finished.near import Partial
 from ..prepare import prepare
 from ..results import is_exact_sum, merge
 from ..several import Joint, run_part
 from ..tasks import Inputs, Worker
+from .fed import Feed, reduces, run_fed
 from .folds import FOLDS
 from .own import Item, Joined, Own, pieces, places
 from .records import OneRecord, merged
@@ -48,6 +51,31 @@ class Placed:
     own: Own
     share: Any
     worker: Worker
+
+    @property
+    def feeds(self) -> bool:
+        """Reductions do, on CPUs."""
+        stage = self.own.stage
+        return reduces(stage) and not self.own.extra and self.worker.device is None
+
+    def fed(self, feed: Feed) -> Sequence[int]:
+        """Make what the tiles of ``feed`` have; the numbers of those that were not made."""
+        block = feed.at(0)
+        one = self.own.at(block.item, block.root)
+        there = (self.share[places(feed.at(k).item, one.axes)] for k in (0, 1))
+        first, second = there
+        step = address_of(second) - address_of(first)
+        found = run_fed(one, feed, first, step)
+        if found is None:
+            return range(feed.count)
+        done, failures = found
+        again = [k for k in range(done) if failures and self._failed(one, feed.at(k))]
+        return [*again, *range(done, feed.count)]
+
+    def _failed(self, one: Stage, block: StreamBlock) -> bool:
+        """Whether the kernel left a result of ``block`` to others."""
+        share = self.share[places(block.item, one.axes)].reshape(-1)
+        return bool(len(failed_places(share, share.dtype.name, 1)))
 
     def take(self, item: Item, root: Expr, read: Inputs) -> None:
         """Make what the block has."""
@@ -119,6 +147,17 @@ class Records:
     whole: Array | None = None
     waiting: list[Array] = field(default_factory=list)  # of one result: merging takes so long
     one: OneRecord | None = None
+
+    @property
+    def feeds(self) -> bool:
+        """One record does, on a CPU."""
+        return not self.kept and not self.own.extra and self.worker.device is None
+
+    def fed(self, feed: Feed) -> Sequence[int]:
+        """Take the tiles of ``feed``; the numbers of those that were not taken."""
+        block = feed.at(0)
+        self.one = self.one or OneRecord(self.worker.stop)
+        return self.one.fed(self.own.at(block.item, block.root), feed)
 
     def take(self, item: Item, root: Expr, read: Inputs) -> None:
         """Merge the block's records with the others."""

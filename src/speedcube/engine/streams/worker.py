@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
-from ...expr.nodes import Expr, Reduced, leaves
+from ...expr.nodes import Expr, leaves
 from ...expr.piecewise.regions import pieces_within
 from ...kernel.lower.together import SPREADS
-from ...plan.passes import ALONG, Pass
+from ...plan.passes import Pass
+from ...plan.reads import BlockRoom
 from ...plan.regions import regions_of
 from ...plan.stages import Part, Stage
 from ...plan.streams import (
@@ -27,15 +28,17 @@ from ...plan.streams import (
     is_quick,
     one_block,
     room_for,
+    shared_room,
     tiled,
 )
 from ..ordering.elements import AllElements
-from ..results import is_exact_sum, put
+from ..results import put
 from ..several import Outcome, results_of
 from ..staging.boxes import read_there, room_there
 from ..tasks import Inputs, Worker
-from .along import Added, records_of
+from .along import Added, is_sum, records_of
 from .elements import walked_elements
+from .fed import left_of
 from .folds import folds
 from .own import Joined, Own
 from .reading import read_blocks
@@ -43,6 +46,7 @@ from .takers import FoldedBlocks, Fused, Placed, Records, Spread, Taker
 
 Array: TypeAlias = NDArray[Any]
 Item: TypeAlias = tuple[slice, ...]
+Blocks: TypeAlias = Sequence[StreamBlock] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +138,7 @@ class StreamWorker(Worker):
 
         ``busy``: other threads have parts, too.
         """
-        room = max(room_for(part.root, axes) for one in owns for axes in one.axes)
+        room = shared_room([room_for(part.root, axes) for one in owns for axes in one.axes])
         takers = self._takers(owns, shares, part, room, inputs)
         self._taken([taker for _, taker in takers], part, room, busy, inputs)
         stages = [stage for one in owns for stage in one.stages]
@@ -152,7 +156,7 @@ class StreamWorker(Worker):
         owns: Sequence[Own | Joined],
         shares: Sequence[Any],
         part: Part,
-        room: int,
+        room: BlockRoom,
         inputs: Inputs,
     ) -> list[tuple[list[int], Taker]]:
         """What takes the blocks, and the numbers of the stages for which it does."""
@@ -168,7 +172,7 @@ class StreamWorker(Worker):
             share, stage = shares[number - 1], one.stage
             if share is not None and not self._is_cut(part, stage.axes, room):
                 made.append((numbers, Placed(one, share, self._plain)))
-            elif self.device is None and _is_sum(stage) and math.prod(_kept(stage, part)) > 1:
+            elif self.device is None and is_sum(stage) and math.prod(_kept(stage, part)) > 1:
                 key = id(one.root_in(part.root)), stage.axes, stage.op == "dot"
                 sums.setdefault(key, []).append((number - 1, one))
             else:
@@ -205,10 +209,12 @@ class StreamWorker(Worker):
         return Worker(self.stop, self.device, self.alone, self.here)
 
     def _taken(
-        self, takers: Sequence[Taker], part: Part, room: int, busy: bool, inputs: Inputs
+        self, takers: Sequence[Taker], part: Part, room: BlockRoom, busy: bool, inputs: Inputs
     ) -> None:
         """Give all blocks of ``part`` to ``takers``."""
-        for item, root, read in self._roots(part, room, busy, inputs):
+        quick = busy and self.device is None
+        left = left_of(takers, part.root, inputs, self.stop) if quick else None
+        for item, root, read in self._roots(part, room, busy, inputs, left):
             for one in takers:
                 one.take(item, root, read)
 
@@ -221,14 +227,14 @@ class StreamWorker(Worker):
             yield item, own.at(item, root), read
 
     def _roots(
-        self, part: Part, room: int, busy: bool, inputs: Inputs
+        self, part: Part, room: BlockRoom, busy: bool, inputs: Inputs, left: Blocks = None
     ) -> Iterator[tuple[Item, Expr, Inputs]]:
-        """The blocks of ``part``: where each lies, its root, and what that reads.
+        """The blocks of ``part``, or those ``left``: where each lies, its root, what that reads.
 
         Those that differ in nothing but their data have one root.
         """
         known, like = dict[object, StreamBlock](), None
-        for block, memory in self._read(part, room, busy):
+        for block, memory in self._read(part, room, busy, left):
             if like is not None and block.root is like.root:
                 yield block.item, like.root, {**inputs, **memory}
                 continue
@@ -245,7 +251,7 @@ class StreamWorker(Worker):
             yield block.item, like.root, {**inputs, **here}
 
     def _read(
-        self, part: Part, room: int, busy: bool
+        self, part: Part, room: BlockRoom, busy: bool, left: Blocks
     ) -> Iterator[tuple[StreamBlock, dict[int, Any]]]:
         """The blocks of ``part``, each with what it reads: on a GPU, in its memory.
 
@@ -253,7 +259,8 @@ class StreamWorker(Worker):
         """
         if self.device is None:
             alone = busy and is_quick(part.root)
-            return read_blocks(blocks_of(part.root, room), self.stop, alone)
+            blocks = blocks_of(part.root, room) if left is None else iter(left)
+            return read_blocks(blocks, self.stop, alone)
         blocks = iter([one_block(part.root)]) if self._at_once(part) else blocks_of(part.root)
         return read_there(blocks, self.stop, self.device)
 
@@ -268,7 +275,7 @@ class StreamWorker(Worker):
             self.fits[id(part)] = bytes_read(part.root) <= room_there(self.device)
         return self.fits[id(part)]
 
-    def _is_cut(self, part: Part, axes: Sequence[int], room: int) -> bool:
+    def _is_cut(self, part: Part, axes: Sequence[int], room: BlockRoom) -> bool:
         """Whether blocks of ``part`` have elements of the same results."""
         if self.device is not None:
             return not self._at_once(part) and cuts_results(part.root, axes)
@@ -288,10 +295,3 @@ def _streams(root: Expr, inputs: Inputs) -> bool:
     """Whether ``root``, no region of pieces left, reads boxes of sources that lie elsewhere."""
     some = math.prod(root.shape) and not pieces_within(root)
     return bool(some) and any(id(leaf.source) not in inputs for leaf in tiled(root))
-
-
-def _is_sum(stage: Stage) -> bool:
-    """Whether ``stage`` is a sum of floats, or what is made of such sums."""
-    return isinstance(stage.source, Reduced) and (
-        stage.op == "dot" or (stage.op in ALONG and is_exact_sum(stage.source))
-    )

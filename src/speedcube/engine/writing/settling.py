@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...dataclass import dataclass
-from ...expr.graph import memories
+from ...expr.graph import below, memories
 from ...expr.nodes import (
     Const,
     Expr,
@@ -112,14 +112,25 @@ def settled_here(roots: Sequence[Expr]) -> list[Expr] | None:
     return settled(going_on(roots, rung, partial(staged_values, rung=rung)), rung, False)[0]
 
 
-def bytes_of_settling(roots: Sequence[Expr], rung: Rung, prefers_gpu: bool) -> tuple[int, int]:
-    """Bytes of what `settled` would compute and keep, and of a process that computes it."""
+def settled_first(roots: Sequence[Expr]) -> list[Expr]:
+    """The leaves of what `settled` would compute."""
+    wanted = _wanted([_pushed(root) for root in roots])
+    nodes = below(*(whole(one, one.shape) for one in wanted))
+    return [node for node in nodes if isinstance(node, Leaf)]
+
+
+def bytes_of_settling(roots: Sequence[Expr], rung: Rung, prefers_gpu: bool) -> tuple[int, int, int]:
+    """Bytes of what `settled` would compute and keep, and of a process that computes it.
+
+    And those of decoded chunks that it holds besides.
+    """
     wanted = _wanted([_pushed(root) for root in roots])
     if not wanted:
-        return 0, 0
+        return 0, 0, 0
     plan, _ = plan_for([whole(one, one.shape) for one in wanted], rung, None, prefers_gpu)
     threads = rung.workers if rung.kind == "cores" else 1
-    return plan.result_bytes, threads * plan.peak_bytes
+    kept = plan.kept_bytes
+    return plan.result_bytes, threads * (plan.peak_bytes - kept), kept
 
 
 def _pushed(root: Expr) -> Expr:
@@ -176,6 +187,7 @@ def _source(source: Any, state: Any, seen: dict[int, int]) -> Any:
     if isinstance(source, Tiled):
         for root in getattr(source.tiles, "made_of", ()):
             _digest(root, state, seen)
+        state.update(getattr(source.tiles, "tells_apart", b""))
         return "file", source.shape, source.dtype, source.tiles.label
     if isinstance(source, Stored) and not source.on_device:
         flat = np.atleast_1d(source.buffer)

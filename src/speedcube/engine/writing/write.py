@@ -30,9 +30,10 @@ from ..known.drawn import drawing_again
 from ..routines.strictness import check_laws
 from ..rungs import Rung, parse, resolve
 from ..streams.boxwise import SortRoom
+from ..streams.decoded import keeping, sources_of, within
 from .progress import Meter, Show
 from .run import WriteRun, block_sizes, element_bytes, told
-from .settling import bytes_of_settling, digest, settled
+from .settling import bytes_of_settling, digest, settled, settled_first
 from .shares import Written, threads_of, write_on_client
 from .target import Begun, WriteTarget
 
@@ -66,6 +67,7 @@ class Write:
     how: HowToWrite
     held: int = field(init=False)
     before: int = field(init=False)
+    before_kept: int = field(init=False)
     earlier: Begun | None = field(init=False, default=None)
     rung: Rung = field(init=False)
 
@@ -75,13 +77,16 @@ class Write:
         if not self.rung.devices:
             self.roots = pulling(self.roots, self.rung.kind == "client")
             self.roots = self._going_on(self.roots)
-        self.held, self.before = bytes_of_settling(self.roots, self.rung, self.how.prefers_gpu)
+        self._weigh()
         most = self._most
         if self.before > most and not self.rung.devices:  # sorts need not be made in memory
             room = SortRoom(max(_LEAST, most - OVERHEAD - 2 * _LEAST), self.rung.workers)
             self.roots = self._going_on(self.roots, room)
-            sizes = bytes_of_settling(self.roots, self.rung, self.how.prefers_gpu)
-            self.held, self.before = sizes
+            self._weigh()
+
+    def _weigh(self) -> None:
+        sizes = bytes_of_settling(self.roots, self.rung, self.how.prefers_gpu)
+        self.held, self.before, self.before_kept = sizes
 
     @property
     def _most(self) -> int:
@@ -100,16 +105,27 @@ class Write:
         reads = grid.count * read_bytes(self.roots, grid.extents)
         size = element_bytes(self.roots) * math.prod(grid.shape)
         made = tuple(one.passes for one in readers_in(reals(self.roots)) if hasattr(one, "passes"))
-        return WritePlan(
+        plan = WritePlan(
             label, self.rung.name, grid, whole, block, self._held, self.before, reads, size, made
         )
+        kept = self._kept_bytes(plan)
+        return plan.keeping(kept) if kept else plan.after(self.before_kept)
+
+    def _kept_bytes(self, plan: WritePlan) -> int:
+        """Bytes of decoded chunks that are kept for the blocks from what is computed before."""
+        if not self.before or self.rung.kind not in ("core", "cores"):
+            return 0
+        each = [sources_of(reals(some)) for some in (settled_first(self.roots), self.roots)]
+        most = min(self.how.memory, MEMORY)
+        return within(each, plan.peak_bytes, most, machine.free_memory())
 
     def write(self) -> None:
         """Write the blocks that are not there, then mark the targets whole."""
-        self._check_memory(self.plan())
+        plan = self.plan()
+        self._check_memory(plan)
         for target in self.targets:
             target.open()
-        with drawing_again():
+        with drawing_again(), keeping(plan.kept_bytes):
             self.roots, self.held = settled(self.roots, self.rung, self.how.prefers_gpu)
             try:
                 self._write()
@@ -186,7 +202,8 @@ class Write:
     def _held(self) -> int:
         """Bytes of what was computed before, and of what makes results of scans box by box."""
         found = readers_in(reals(self.roots))
-        return self.held + sum(int(getattr(one, "working_bytes", 0)) for one in found)
+        names = ("working_bytes", "shared_bytes")
+        return self.held + sum(int(getattr(one, name, 0)) for one in found for name in names)
 
     @property
     def _threads(self) -> int:

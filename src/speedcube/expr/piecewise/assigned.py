@@ -21,11 +21,15 @@ def assigned(root: Expr, at: Shape, part: Expr) -> Expr:
         return root
     if is_pair(root):
         return pair(*(assigned(a, at, b) for a, b in zip(parts(root), parts(part), strict=True)))
+    if not at:
+        return part
     base, before = _pieces(root)
     end = tuple(a + n for a, n in zip(at, part.shape, strict=True))
     pieces: list[Piece] = []
+    first, last = at[0], end[0]
     for piece in before:
-        if _apart(piece, at, end):  # as nearly always, of many
+        low = piece.at[0]  # the first axis tells nearly always, of many
+        if low >= last or first >= low + piece.expr.shape[0] or _apart(piece, at, end):
             pieces.append(piece)
         else:
             pieces += _without(piece, at, end)

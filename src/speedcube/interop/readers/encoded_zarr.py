@@ -10,12 +10,13 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
+from ...engine.streams import decoded
 from ...expr.sources.tiled import Box, page_memory
 from ...files import read_regular
 from . import recent
@@ -25,6 +26,7 @@ from .sliceable import Sliceable
 
 _OVERHEAD: Final = 1 << 16  # bytes that a chunk may have more than its elements
 _LEAST: Final = 1 << 17  # bytes of a chunk that are worth a thread
+Keep: TypeAlias = Callable[[NDArray[np.uint8]], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,7 @@ class EncodedZarr:
     codec: Any  # numcodecs'
     size_of: Callable[[bytes], int | None]
     zarr: Sliceable
+    keeps_chunks = True  # those that several passes read
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -97,10 +100,13 @@ class EncodedZarr:
     ) -> bool:
         """Put the elements ``inside`` of a chunk where they belong; whether that could be done."""
         place = self.files.folder / self.files.name(number)
-        key = recent.key_of(place) if keeps else None
-        if key is not None and (known := recent.found(key)) is not None:
-            here[...] = self._chunk(known)[inside]
-            return True
+        key = recent.key_of(place) if keeps or decoded.is_open() else None
+        if key is not None:
+            known = decoded.found(key)
+            known = recent.found(key) if known is None and keeps else known
+            if known is not None:
+                here[...] = self._chunk(known)[inside]
+                return True
         try:
             encoded = read_regular(place, self._bytes + _OVERHEAD)
         except FileNotFoundError:
@@ -108,14 +114,18 @@ class EncodedZarr:
             return True
         except OSError:
             return False
-        return self._decoded(encoded, inside, here, key)
-
-    def _decoded(self, encoded: bytes, inside: Box, here: NDArray[Any], key: Any) -> bool:
-        """The same of a chunk that was read; it is kept if there is a ``key``."""
         if self.size_of(encoded) != self._bytes:
             return False
+        keep: Keep | None = None
+        if key is not None:
+            how = decoded.keep if decoded.reserved(self._bytes) else recent.keep if keeps else None
+            keep = how and partial(how, key)
+        return self._decoded(encoded, inside, here, keep)
+
+    def _decoded(self, encoded: bytes, inside: Box, here: NDArray[Any], keep: Keep | None) -> bool:
+        """The same of a chunk that was read; ``keep`` takes its elements for who comes next."""
         whole = here.shape == self.files.chunks and here.flags.c_contiguous
-        straight = whole and here.dtype == np.dtype(self.files.kind) and key is None
+        straight = whole and here.dtype == np.dtype(self.files.kind) and keep is None
         memory = here.reshape(-1).view(np.uint8) if straight else page_memory(self._bytes)
         try:
             self.codec.decode(encoded, out=memory)
@@ -123,8 +133,8 @@ class EncodedZarr:
             return False
         if not straight:
             here[...] = self._chunk(memory)[inside]
-        if key is not None:
-            recent.keep(key, memory)
+        if keep is not None:
+            keep(memory)
         return True
 
     def _chunk(self, memory: NDArray[np.uint8]) -> NDArray[Any]:

@@ -20,12 +20,14 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
+from ...engine.streams.fed import read_pieces
 from ...errors import DataFileError, UnsafeFileError
 from ...expr.nodes import c_strides
 from ...expr.sources.tiled import Box, page_memory
 from ...files import open_regular, regular_handle
 
 _AT_ONCE: Final = 1 << 20  # bytes that are best read together
+_LEAST_PIECE: Final = 1 << 13  # bytes; with shorter ones what lies between is read, too
 _MOST_UNASKED: Final = 4  # times what is asked for, that is read along with it
 # What NumPy raises of headers that are wrong; of nesting, Python's compiler raises MemoryError.
 _WRONG: Final = (
@@ -73,6 +75,17 @@ class NpyFile:
         finally:
             os.close(handle)
 
+    def lies_at(self, box: Box) -> tuple[str, int] | None:
+        """The file and its byte where ``box`` begins, if its elements lie there side by side."""
+        if not np.dtype(self.kind).isnative or any(one.step != 1 for one in box):
+            return None
+        counts = [one.stop - one.start for one in box]
+        cut = next((k for k, n in enumerate(counts) if n > 1), len(counts))
+        if tuple(counts[cut + 1 :]) != self.shape[cut + 1 :]:
+            return None
+        first = _flat((one.start for one in box), self.shape)
+        return self.path, self.offset + first * self.itemsize
+
     def _fill(self, handle: int, box: Box, out: NDArray[Any]) -> None:
         """``box`` in as few readings as pay: what lies between two that are near is read, too."""
         counts = tuple(len(range(s.start, s.stop, s.step)) for s in box)
@@ -80,7 +93,12 @@ class NpyFile:
         first = _flat((s.start for s in box), self.shape)
         ends = (s.start + (n - 1) * s.step for s, n in zip(box, counts, strict=True))
         span, asked = _flat(ends, self.shape) + 1 - first, math.prod(counts)
-        if span > _MOST_UNASKED * asked:
+        down, size = self._pieces(box, counts, out) if span > asked else ([], 0)
+        if size and len(down) == 1:
+            step = c_strides(self.shape)[down[0]] * box[down[0]].step
+            self._evenly(handle, first * self.itemsize, step * self.itemsize, size, out)
+            return
+        if size or span > _MOST_UNASKED * asked:
             axis = next(k for k, n in enumerate(counts) if n > 1)
             for k, at in enumerate(range(box[axis].start, box[axis].stop, box[axis].step)):
                 here = (*box[:axis], slice(at, at + 1, 1), *box[axis + 1 :])
@@ -94,6 +112,27 @@ class NpyFile:
         self._bytes(handle, start, memory)
         strides = (s * k * self.itemsize for s, k in zip(c_strides(self.shape), steps, strict=True))
         out[...] = as_strided(memory, counts, tuple(strides))
+
+    def _pieces(
+        self, box: Box, counts: tuple[int, ...], out: NDArray[Any]
+    ) -> tuple[list[int], int]:
+        """The axes along which ``box`` is pieces that lie apart, and the bytes of one.
+
+        No bytes where pieces are short, or ``out`` has no place for them as they are.
+        """
+        cut = max(k for k, n in enumerate(counts) if n < self.shape[k])  # all behind are whole
+        down = [k for k, n in enumerate(counts[:cut]) if n > 1]
+        size = math.prod(counts[cut:]) * self.itemsize
+        straight = out.dtype == np.dtype(self.kind) and out.flags.c_contiguous
+        apart = counts[cut] > 1 and box[cut].step > 1
+        return down, 0 if apart or not straight or size < _LEAST_PIECE else size
+
+    def _evenly(self, handle: int, first: int, step: int, size: int, out: NDArray[Any]) -> None:
+        """Fill ``out`` with pieces of ``size`` bytes that lie ``step`` apart."""
+        memory, first = out.reshape(-1).view(np.uint8), first + self.offset
+        done = read_pieces(handle, first, step, size, memory)
+        for k in range(done, memory.size // size):  # it was interrupted, or the file is short
+            self._bytes(handle, first + k * step, memory[k * size : (k + 1) * size])
 
     def _bytes(self, handle: int, start: int, memory: NDArray[Any]) -> None:
         """Fill ``memory`` with what lies from byte ``start`` on."""

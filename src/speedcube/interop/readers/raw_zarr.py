@@ -42,6 +42,19 @@ class RawZarr:
         """How little may be read at once without loss: less than a chunk, for none is decoded."""
         return together(self.chunks, np.dtype(self.kind).itemsize)
 
+    def lies_at(self, box: Box) -> tuple[str, int] | None:
+        """The file and its byte where ``box`` begins, if its elements lie there side by side."""
+        numbers = tuple(one.start // n for one, n in zip(box, self.chunks, strict=True))
+        if numbers != tuple((one.stop - 1) // n for one, n in zip(box, self.chunks, strict=True)):
+            return None
+        begins = [number * n for number, n in zip(numbers, self.chunks, strict=True)]
+        inside = tuple(
+            slice(one.start - at, one.stop - at, one.step)
+            for one, at in zip(box, begins, strict=True)
+        )
+        file = self.folder / self.name(numbers)
+        return NpyFile(str(file), self.chunks, self.kind, 0).lies_at(inside)
+
     def read(self, box: Box, out: NDArray[Any]) -> None:
         """Put the elements of ``box`` into ``out``."""
         each = [list(within(one, n)) for one, n in zip(box, self.chunks, strict=True)]

@@ -10,6 +10,7 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any, Final
 
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from ...dataclass import dataclass
 from ...engine.writing.target import Begun, Item
 from ...late import hashlib
+from .plain_chunks import PlainChunks, plain_chunks
 from .records import begun_of, record_of
 
 MARK: Final = "speedcube_incomplete"
@@ -92,8 +94,16 @@ class ZarrTarget:
         """Encode and store ``values``, and note that they are there."""
         places = zip(item, self.first, strict=True)
         there = tuple(slice(s.start + f, s.stop + f) for s, f in places)
-        self.array[there] = values
-        _synced(self._at(str(number)).set(_bytes(b"1")))
+        plain = self._plain
+        if plain is None or not plain.write(there, values):
+            self.array[there] = values
+        if plain is None or not plain.note(f"{self._notes}/{number}"):
+            _synced(self._at(str(number)).set(_bytes(b"1")))
+
+    @cached_property
+    def _plain(self) -> PlainChunks | None:
+        """What writes chunks without Zarr, if they are such."""
+        return plain_chunks(self.array, self.label)
 
     def done(self) -> Iterable[int]:
         """The blocks that were noted."""

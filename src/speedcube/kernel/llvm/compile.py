@@ -19,6 +19,7 @@ from .. import elf
 from ..cache import KernelCache, content_key, generator
 from ..orders import ByLeadingBits, Deal, EvenTally, Radix
 from ..program import Folded, Program, Scan, Sieve, Tally, Weigh
+from .files.pieces import PiecesOfFile, emit_pieces
 from .folded.columns import FoldedColumns
 from .folded.which import rows_of
 from .grouping.deal import emit_dealt
@@ -56,6 +57,7 @@ Small: TypeAlias = (
     | Foremost
     | DealtToGroups
     | TreesOfGroups
+    | PiecesOfFile
 )
 # Those whose text does not depend on how many numbers a register has.
 _FIXED: Final[dict[type[Any], Callable[[Any], str]]] = {
@@ -69,6 +71,7 @@ _FIXED: Final[dict[type[Any], Callable[[Any], str]]] = {
     Foremost: emit_foremost,
     DealtToGroups: emit_dealt,
     TreesOfGroups: emit_trees,
+    PiecesOfFile: emit_pieces,
 }
 
 
@@ -132,8 +135,8 @@ def _is_copy(program: Program, widest: int) -> bool:
     A Zen 4 takes two halves of a line sooner than all of it: sums of 8 MB 490 us, else 640. Not
     where results are shorter: there would be too few in a vector.
     """
-    stored = dtypes.itemsize(program.sink.dtype)
-    return stored == widest > 1 and len(program.element.instrs) <= _FEW_STEPS
+    same = dtypes.itemsize(program.sink.dtype) == widest > 1
+    return same and len(program.element.instrs) <= _FEW_STEPS
 
 
 def _read_whole(program: Program) -> bool:
@@ -217,7 +220,6 @@ class NativeKernel:
 
 _SIGNATURE: Final = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 
-
 _numbers = count()
 _lock = threading.Lock()  # kernels do not keep their linker: there must be one, even at a race
 
@@ -253,13 +255,12 @@ def source(program: Program | Small, target: str, style: Style) -> str:
         return emit(program)
     assert isinstance(program, Program)
     sink = program.sink
-    kinds = {
+    kinds: dict[str, tuple[type[Nest], type[Nest]]] = {
         "many": (ColumnLoops, RowLoops),
         "folded": (FoldedColumns, rows_of(sink.folded)),
         "together": (TogetherColumns, TogetherRows),
     }
-    loops: type[Nest] = kinds.get(sink.kind, (Loops, Loops))[sink.rows]
-    return loops(program, style).emit()
+    return kinds.get(sink.kind, (Loops, Loops))[sink.rows](program, style).emit()
 
 
 def _key(program: Program | Small, target: str, style: Style) -> bytes:

@@ -19,6 +19,7 @@ from ....expr.nodes import Expr, Reduced, Shape
 from ....expr.push import push
 from ....expr.sources.tiled import Box
 from ....plan import streams
+from ....plan.reads import BlockRoom
 from ....plan.stages import Part, Stage
 from ....plan.streams import readers_in, steps_of, tiled
 from ....plan.touched import of_leaves
@@ -140,7 +141,7 @@ def _steps(source: Reduced, root: Expr) -> list[tuple[int, int]]:
     kept = (k for k in range(len(root.shape)) if k not in source.axes)
     results = math.prod(min(root.shape[k], steps[k][0]) for k in kept)
     size = results * dtypes.itemsize(source.dtype)
-    return steps if size <= streams.BLOCK else steps_of(root, streams.BLOCK**2 // size)
+    return steps if size <= streams.BLOCK else steps_of(root, BlockRoom(streams.BLOCK**2 // size))
 
 
 def reduced_blocks(source: Reduced, make: Make, weigh: Weigh) -> ReducedBlocks | None:
