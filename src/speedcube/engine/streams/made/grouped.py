@@ -38,7 +38,7 @@ from .summed import Summed, most_at_once, parts_of_rows
 
 Array: TypeAlias = NDArray[Any]
 
-LEAST: Final = 384 << 20  # bytes that groups in memory take: what is less lies there, and is faster
+LEAST: Final = 512 << 20  # bytes that groups in memory take: what is less lies there, and is faster
 MOST_ROWS: Final = 64 << 20  # bytes of the rows that are read at once
 _ENOUGH: Final = 256 << 20  # bytes that it may take at any rate
 _SUMS: Final = ("sum", "mean", "var", "std")
