@@ -13,6 +13,7 @@ from oracle import assert_same_bits, elements
 
 import speedcube as sc
 from speedcube import dtypes
+from speedcube.engine.scans import columns
 from speedcube.errors import AxisError, UnsupportedError
 from speedcube.expr import scans
 from speedcube.kernel.llvm.compile import QUICK, compile_object, load_object, source
@@ -289,6 +290,26 @@ def test_odd_columns_beside_others(shape: tuple[int, ...], dtype: str) -> None:
     assert_same_bits(
         sc.cumsum(values, axis=axis).compute(on="core"), line_after_line(values, "cumsum", axis)
     )
+
+
+@pytest.mark.parametrize("share", [0.1, 0.0005])
+def test_a_column_is_left_alone_once_it_is_no_number(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its sums stay NaN: it is taken apart from its neighbours where it becomes so, and no more."""
+    taken: list[int] = []
+
+    class Counted(columns.ExactSums):
+        def feed(self, values: np.ndarray, results: Any) -> None:
+            taken.append(len(values))
+            super().feed(values, results)
+
+    monkeypatch.setattr(columns, "ExactSums", Counted)
+    values = RNG.normal(size=(1300, 1100))
+    values[RNG.random(values.shape) < share] = np.nan
+    made = sc.cumsum(values, axis=0).compute(on="core")
+    assert_same_bits(made, sc.cumsum(values.T.copy(), axis=1).compute(on="core").T)
+    assert sum(taken) < values.size // 10
 
 
 def test_columns_of_scales_of_their_own() -> None:

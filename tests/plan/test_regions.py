@@ -232,3 +232,21 @@ def test_a_routine_of_a_stack_and_a_vector_is_planned() -> None:
     np.testing.assert_allclose(
         sc.linalg.solve(stacked[0], vector).compute(), np.linalg.solve(a * 2, v * 2), rtol=1e-9
     )
+
+
+@pytest.mark.parametrize("name", ["concatenate", "pad", "roll", "insert"])
+def test_pieces_of_columns_are_laid_out_as_columns(name: str) -> None:
+    """As NumPy has it: they are read and written from one end to the other."""
+    values = np.asfortranarray(np.random.default_rng(1).normal(size=(300, 200)))
+    calls: dict[str, Any] = {
+        "concatenate": lambda m, x: m.concatenate([x, x + 1], axis=1),
+        "pad": lambda m, x: m.pad(x, 1) * 2,
+        "roll": lambda m, x: m.roll(x, (3, 4), axis=(0, 1)) - x,
+        "insert": lambda m, x: m.insert(x, 3, 0.0, axis=0),
+    }
+    wanted = calls[name](np, values)
+    made = calls[name](sc, sc.asarray(values)).compute(on="core")
+    np.testing.assert_array_equal(made, wanted)
+    assert made.strides == wanted.strides
+    rows = calls[name](sc, sc.asarray(values.copy("C"))).compute(on="core")
+    assert rows.flags.c_contiguous

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dataclass import dataclass
-from .graph import memories
-from .nodes import Const, Expr, Leaf, Random, Stored, c_strides, leaves, walk
+from .nodes import Const, Expr, Leaf, Random, Stored, c_strides, leaves
 
 
 @dataclass(frozen=True)
@@ -97,31 +96,6 @@ def build(
         offsets[-1],
         columns[-1],
     )
-
-
-def memory_order(root: Expr) -> tuple[int, ...] | None:
-    """The axes of ``root``, slowest first, as everything that it reads lies in memory.
-
-    None where that is C order, or where arrays differ. A result in this order is read and written
-    from one end to the other; NumPy lays its results out so, too.
-    """
-    nodes = walk(root)
-    if len(root.shape) < 2 or memories(nodes):
-        return None
-    long = [k for k, n in enumerate(root.shape) if n != 1]
-    read = [n for n in nodes if isinstance(n, Leaf) and not isinstance(n.source, Const)]
-    steps = [tuple(abs(leaf.strides[k]) for k in long) for leaf in read]
-    first = next((one for one in steps if all(one)), None)
-    if first is None:
-        return None
-    order = sorted(range(len(long)), key=lambda k: -first[k])
-    for one in steps:
-        walked = [one[k] for k in order if one[k]]
-        if walked != sorted(walked, reverse=True):
-            return None
-    if order == [*range(len(long))]:
-        return None
-    return (*(k for k, n in enumerate(root.shape) if n == 1), *(long[k] for k in order))
 
 
 def _turn_round(loops: list[_Loop], offsets: list[int]) -> None:

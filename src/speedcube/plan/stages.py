@@ -29,9 +29,9 @@ from ..expr.nodes import (
     Tiled,
     c_strides,
 )
+from ..expr.piecewise.order import memory_order
 from ..expr.piecewise.regions import leaves_within
 from ..expr.push import push, push_shape
-from ..expr.space import memory_order
 from .costs import axis_to_cut, cut_along, is_for_one
 from .streams import can_stream, cut_for, tiled, walks
 

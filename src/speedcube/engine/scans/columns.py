@@ -205,6 +205,7 @@ class Running:
         self.call = ColumnCall(Scan(source.op, dtype, source.dtype, source.odd, True), found)
         self.exact = source.op == "cumsum" and dtypes.is_float(dtype)
         self.slow: dict[int, ExactSums] = {}  # lines of odd columns, by their places
+        self.lost = np.zeros(0, np.bool_)  # columns whose sums are NaN from here on
 
     def run(self, target: Target, count: int, stop: Stop) -> None:
         """All panels of ``count`` matrices, to where ``target`` says."""
@@ -228,6 +229,7 @@ class Running:
         before = self.call.state[:PARTS].copy() if self.exact and place else None
         if place == 0:
             self.slow.clear()
+            self.lost = np.zeros(columns, np.bool_)
         where = (out.address, out.row, out.matrix)
         odd = self.call(panel, count, place, rows, columns, where)
         if not (odd and self.exact):
@@ -244,25 +246,42 @@ class Running:
     def whole_lines(self, values: Array, results: Array, flags: Array) -> None:
         """The odd columns' results, of whole lines."""
         which, columns = np.nonzero(flags)
-        lines = np.ascontiguousarray(values[which, :, columns])
-        made = np.empty(lines.shape, results.dtype)
+        results[which, :, columns] = self.sums_of(values[which, :, columns])
+
+    def sums_of(self, lines: Array) -> Array:
+        """The running sums of each of ``lines``."""
+        made = np.empty(lines.shape, self.source.dtype)
         line = ExactSums(self.source, lines.shape[1], 0)
-        line.feed(lines.reshape(-1), Results(made, lines.shape[1]))
-        results[which, :, columns] = made
+        line.feed(np.ascontiguousarray(lines).reshape(-1), Results(made, lines.shape[1]))
+        return made
 
     def go_on(
         self, values: Array, results: Array, flags: Array, place: int, before: Array | None
     ) -> None:
         """The odd columns' results, of some of their rows. A column that was odd stays so."""
-        for c in map(int, np.nonzero(flags)[0]):
-            if c not in self.slow:
-                line = self.slow[c] = ExactSums(self.source, self.found.length, place)
-                if before is not None:
-                    line.go_on(before[:, c])
-        for c, line in self.slow.items():
+        results[:, self.lost] = np.nan
+        odd = [c for c in map(int, np.nonzero(flags & ~self.lost)[0]) if c not in self.slow]
+        if place == 0 and odd:
+            odd = self.begun(values, results, odd)
+        for c in odd:
+            line = self.slow[c] = ExactSums(self.source, self.found.length, place)
+            if before is not None:
+                line.go_on(before[:, c])
+        for c, line in list(self.slow.items()):
             made = np.empty((1, len(values)), results.dtype)
             line.feed(np.ascontiguousarray(values[:, c]), Results(made, made.shape[1]))
             results[:, c] = made[0]
+            if np.isnan(made[0, -1]):
+                self.lost[c] = True
+                del self.slow[c]
+
+    def begun(self, values: Array, results: Array, odd: list[int]) -> list[int]:
+        """The first results of ``odd`` columns, all at once; those that are not NaN at the end."""
+        made = self.sums_of(values[:, odd].T)
+        results[:, odd] = made.T
+        ended = np.isnan(made[:, -1])
+        self.lost[np.array(odd)[ended]] = True
+        return [c for c, nan in zip(odd, ended, strict=True) if not nan]
 
 
 def window(panel: Panel, shape: tuple[int, ...], dtype: str) -> Array:

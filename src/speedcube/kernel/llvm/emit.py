@@ -59,6 +59,39 @@ def _signed(signed: str, unsigned: str) -> _Emitter:
     return make
 
 
+def _quotient(t: Text, i: Instr, types: list[str], a: list[str]) -> str:
+    """``x / y`` towards zero, by floats: there are no vectors of quotients of integers.
+
+    One of floats is rounded once. Of integers x below 2**p, where floats have p digits, it stays
+    below the next integer: x / y is 1 / y away from that at least, a part of more than 2**-p.
+    No lane of y is 0, and none -1 where x is the least.
+    """
+    size = dtypes.itemsize(i.type)
+    if size < 8:
+        return _by_floats(t, i.type, "double" if size == 4 else "float", *a)
+    v, signed = t.vector("i64"), i.type in dtypes.SIGNED
+    fill = t.op(f"ashr {v} {a[0]}, {t.constant(63, 'int64')}") if signed else "zeroinitializer"
+    beyond = t.op(f"lshr {v} {t.op(f'xor {v} {a[0]}, {fill}')}, {t.constant(53, 'int64')}")
+    any_ = t.call("i64", f"llvm.vector.reduce.or.v{t.lanes}i64", v, beyond)
+    found = t.variable(v, _by_floats(t, i.type, "double", *a), "quotient")
+    with t.when(t.op(f"icmp ne i64 {any_}, 0"), rarely=True):
+        t.store(v, t.op(f"{'s' if signed else 'u'}div {v} {a[0]}, {a[1]}"), found)
+    return t.load(v, found)
+
+
+def _by_floats(t: Text, dtype: str, floating: str, x: str, y: str) -> str:
+    v, f = t.vector(SCALAR[dtype]), t.vector(floating)
+    there, back = ("sitofp", "fptosi") if dtype in dtypes.SIGNED else ("uitofp", "fptoui")
+    a, b = (t.op(f"{there} {v} {one} to {f}") for one in (x, y))
+    return t.op(f"{back} {f} {t.op(f'fdiv {f} {a}, {b}')} to {v}")
+
+
+def _rest(t: Text, i: Instr, types: list[str], a: list[str]) -> str:
+    """What `_quotient` leaves of x."""
+    v = t.vector(SCALAR[i.type])
+    return t.op(f"sub {v} {a[0]}, {t.op(f'mul {v} {_quotient(t, i, types, a)}, {a[1]}')}")
+
+
 def _neg(t: Text, i: Instr, types: list[str], a: list[str]) -> str:
     v = t.vector(SCALAR[i.type])
     if dtypes.is_float(i.type):
@@ -224,8 +257,8 @@ _EMIT: Final[dict[str, _Emitter]] = {
     "xor": _binary("xor"),
     "neg": _neg,
     "not": _not,
-    "idiv": _signed("sdiv", "udiv"),
-    "irem": _signed("srem", "urem"),
+    "idiv": _quotient,
+    "irem": _rest,
     "shl": _signed("shl", "shl"),
     "shr": _signed("ashr", "lshr"),
     "shlv": _signed("shl", "shl"),
