@@ -28,6 +28,8 @@ def _turned(bits: Array) -> Array:
 def _running_extreme(name: str, array: Array, axis: int) -> Array:
     """Floats as integers that order like them: NaN comes first, for `fmax` and `fmin` last."""
     plain = {"fmax": "maximum", "fmin": "minimum"}.get(name, name)
+    if array.dtype.kind == "c":
+        raise DTypeError(f"{name}.accumulate takes no complex elements; compute the array first")
     if not is_of_floats(array):
         return of_lines("accumulate", plain, array, axis)
     dtype = array._expr.dtype

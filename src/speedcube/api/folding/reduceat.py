@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...errors import AxisError, DTypeError, ParameterTypeError
 from ..array import Array, array_of
+from ..complexes.of_parts import complex_of
 from ..functions.extremes import nanmax, nanmin
 from ..functions.floats import either
 from ..joining import stack
@@ -38,7 +39,7 @@ def reduceat(
     ufunc: Any, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Array:
     """``ufunc.reduceat(array, indices, axis)``; indices that are lazy are computed at once."""
-    given = operand(array, dtype)
+    given = _widened(ufunc.__name__, array_of(array)) if dtype is None else operand(array, dtype)
     k = one_axis("reduceat", axis, given.ndim)
     starts = _checked(indices, given.shape[k])
     name = ufunc.__name__
@@ -46,22 +47,26 @@ def reduceat(
         name = OF_BOOL.get(name, name)
     lines = moveaxis(given, k, 0)
     stops = np.append(starts[1:], given.shape[k])
-    if name in _METHODS and len(starts) > _FEW and name != "multiply":
+    if name in _METHODS and len(starts) > _FEW and name not in _alone(given):
         found = _by_segments(name, lines, starts, np.maximum(stops, starts + 1))
     elif name in _METHODS or name in REDUCED or name in _WITHOUT_NAN:
         found = _one_by_one(name, lines, starts, stops)
     else:
         refused("reduceat", ufunc, {*_METHODS, *_WITHOUT_NAN, *REDUCED})
-    kept = found if name.startswith("logical") or name == "add" else found.astype(given.dtype)
-    kept = _of_sums(kept, given, dtype) if name in ("add", "multiply") else kept
+    kept = found if name.startswith("logical") else found.astype(given.dtype)
     return put(out, moveaxis(kept, 0, k), f"{name}.reduceat")
 
 
-def _of_sums(found: Array, given: Array, dtype: Any) -> Array:
-    """Sums and products of narrow integers have NumPy's word, unless they are told another."""
-    if dtype is not None or given.dtype.kind == "f":
-        return found.astype(given.dtype)
-    return found.astype("uint64" if given.dtype.kind == "u" else "int64")
+def _widened(name: str, given: Array) -> Array:
+    """What is added or multiplied, narrow integers and bools as words, as NumPy has it."""
+    if name not in ("add", "multiply") or given.dtype.kind not in "biu":
+        return given
+    return given.astype("uint64" if given.dtype.kind == "u" else "int64")
+
+
+def _alone(given: Array) -> tuple[str, ...]:
+    """What is folded for one range after the other."""
+    return ("multiply", "maximum", "minimum") if given.dtype.kind == "c" else ("multiply",)
 
 
 def _checked(indices: Any, extent: int) -> NDArray[np.int64]:
@@ -84,7 +89,9 @@ def _one_by_one(
     found = []
     for first, end in zip(starts.tolist(), stops.tolist(), strict=True):
         part = lines[first : max(end, first + 1)]
-        if name in _METHODS:
+        if len(part) == 1:
+            found.append(part[0].astype(bool) if name.startswith("logical") else part[0])
+        elif name in _METHODS:
             found.append(getattr(part, _METHODS[name])(0))
         elif name in _WITHOUT_NAN:
             found.append(_WITHOUT_NAN[name](part, 0))
@@ -108,6 +115,9 @@ def _by_segments(
     if name in _TRUTH:
         truth = either(elements.astype(bool), 1, 0).astype("uint8")
         return _TRUTH[name](truth, numbers, len(starts)).astype(bool)
+    if elements.dtype.kind == "c":
+        parts = (segment_sum(x, numbers, len(starts)) for x in (elements.real, elements.imag))
+        return complex_of(*parts)
     return _SEGMENTS[name](elements, numbers, len(starts))
 
 
