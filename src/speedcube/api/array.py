@@ -36,7 +36,7 @@ from .methods.conversions import Values
 from .methods.dask_collection import Collection
 from .methods.operators import NUMBERS, Operators
 from .methods.places import Places
-from .methods.powers import check_powers, power
+from .methods.powers import check_powers, is_square, power
 from .methods.repr import summary
 from .missing.messages import missing_method
 from .namesakes import Namesakes
@@ -270,6 +270,7 @@ def elementwise(op: str, *args: Any) -> Array:
     """``op`` (a name of `ops.OPS`) of arrays, array-likes and Python scalars."""
     if op == "power":
         check_powers(*args)
+        op, args = ("square", args[:1]) if is_square(*args) else (op, args)
     first, other = args[0], args[-1]
     if len(args) == 2 and type(first) is type(other) is Array:  # as nearly always
         expr, grid = build.elementwise(op, (first._expr, other._expr)), first._grid

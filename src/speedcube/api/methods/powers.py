@@ -58,6 +58,12 @@ def _below_zero(exponent: Any) -> bool:
     return False
 
 
+def is_square(base: Any, exponent: Any) -> bool:
+    """Whether it is one of floats, which `square` rounds once."""
+    known = type(exponent) in (int, float) and exponent == 2 and isinstance(base, Collection)
+    return known and dtypes.is_float(base._expr.dtype)
+
+
 def power(base: Expr, scalar: Number | np.generic) -> Expr:
     """``base`` to one exponent: 0.5 by square root, whole ones up to 64 by multiplication.
 
