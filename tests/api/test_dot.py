@@ -295,9 +295,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "is not supported; supported: bool",
     ),
     "out": (
-        lambda: np.dot(sc.ones(2), sc.ones(2), np.ones(())),
+        lambda: np.dot(sc.ones(2), sc.ones(2), [1.0]),  # type: ignore[call-overload]
         UnsupportedError,
-        "takes a speedcube array, not",
+        "takes an array of speedcube or of NumPy, not list",
     ),
     "axes": (
         lambda: np.vecdot(sc.ones(2), sc.ones(2), axes=(0, 0, ())),

@@ -162,6 +162,19 @@ def test_a_client_that_is_closed_meanwhile(scheduler: SchedulerProcess) -> None:
         assert "make a new Client" in text
 
 
+def test_a_client_that_is_closed_before_its_tasks_are_sent(scheduler: SchedulerProcess) -> None:
+    client = _client(scheduler)
+    submit = client.submit
+
+    def closing(*args: Any, **kwargs: Any) -> Any:
+        client.close()
+        return submit(*args, **kwargs)
+
+    client.submit = closing
+    with pytest.raises(SchedulerError, match=r"was closed meanwhile.*make a new Client"):
+        _short().compute(on=client)
+
+
 def test_a_stopped_scheduler(
     scheduler: SchedulerProcess, capfd: pytest.CaptureFixture[str]
 ) -> None:

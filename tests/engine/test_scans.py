@@ -410,5 +410,7 @@ def test_bad_requests() -> None:
         x.prod(axis=(0, 0))
     with pytest.raises(AxisError, match="cumulative_sum of an array of 2 dimensions needs axis="):
         sc.cumulative_sum(x)
-    with pytest.raises(UnsupportedError, match="out="):
-        np.cumsum(x, out=np.empty(12))
+    with pytest.raises(UnsupportedError, match="of speedcube or of NumPy, not list"):
+        np.cumsum(x, out=[0.0])  # type: ignore[call-overload]
+    np.cumsum(x, out=(given := np.empty(12)))
+    np.testing.assert_array_equal(given, np.arange(1.0, 13.0))

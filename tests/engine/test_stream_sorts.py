@@ -115,7 +115,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     np.save(tmp_path / "x.npy", data)
     monkeypatch.setattr(long, "LEAST_CELL", 50_000)
 
-    def little(roots: Any, make: Any, weigh: Any, room: Any = None) -> Any:
+    def little(roots: Any, make: Any, weigh: Any, room: Any = None, threads: int = 1) -> Any:
         return boxwise.made_boxwise(roots, make, weigh, boxwise.SortRoom(0, 2, 0))
 
     monkeypatch.setattr(planned, "made_boxwise", little)

@@ -139,6 +139,7 @@ def _translated(
 ) -> SpeedcubeError | None:
     import asyncio
 
+    from distributed.client import ClosedClientError
     from distributed.scheduler import KilledWorker
 
     if isinstance(err, KilledWorker):
@@ -147,6 +148,8 @@ def _translated(
             f"one part of this (last {err.last_worker.address}): often its memory did not suffice. "
             "See the workers' logs; give them more memory, or ask for less at once"
         )
+    if isinstance(err, ClosedClientError):  # between two questions of ours
+        return lost(client, address, err)
     if of_task:
         return None
     connection = isinstance(

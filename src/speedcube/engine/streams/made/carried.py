@@ -72,14 +72,14 @@ class CarriedColumns:
     def snapshot(self) -> Any:
         """What `restore` goes on from."""
         return [
-            (one.call.state.copy(), {c: _copied(line) for c, line in one.slow.items()})
+            (one.call.state.copy(), {c: _copied(x) for c, x in one.slow.items()}, one.lost.copy())
             for _, _, one in self.columns
         ]
 
     def restore(self, known: Any) -> None:
         """Go on from where ``known`` was taken."""
-        for (_, _, one), (state, slow) in zip(self.columns, known, strict=True):
-            one.call.state[...] = state
+        for (_, _, one), (state, slow, lost) in zip(self.columns, known, strict=True):
+            one.call.state[...], one.lost = state, lost.copy()
             one.slow = {c: _copied(line) for c, line in slow.items()}
 
 
