@@ -206,13 +206,16 @@ APART: dict[str, Callable[[Any, int], None]] = {
 
 
 def disjoint(assign: Callable[[Any, int], None], repeats: int) -> dict[str, Any]:
-    """Seconds that k assignments to disjoint slices compute in, and the least over that of one."""
-    times: dict[int, list[float]] = {1: [], 8: [], 40: []}
+    """Seconds that k assignments to disjoint slices take, with what is computed then.
+
+    And the least over that of one. Forty are computed at the end; of more, forty in between.
+    """
+    times: dict[int, list[float]] = {1: [], 8: [], 40: [], 60: [], 200: []}
     for _ in range(repeats + 3):
         for count, seconds in times.items():
             built = sc.asarray(A) + 0
-            assign(built, count)
             began = time.process_time()
+            assign(built, count)
             built.compute()
             seconds.append(time.process_time() - began)
     best = {count: min(seconds) for count, seconds in times.items()}
