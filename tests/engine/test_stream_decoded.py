@@ -133,3 +133,10 @@ def test_a_write_whose_blocks_share_chunks_decodes_each_once(
     assert len(chunks) == 64
     assert not decoded._CHUNKS
     assert sc.open(tmp_path / "series.zarr").compute().tobytes() == data.tobytes()
+
+
+def test_what_is_computed_before_a_write_is_counted_once_for_all_threads(tmp_path: Path) -> None:
+    x = _opened(tmp_path)
+    made = (x - x.mean(axis=0)).to_zarr(tmp_path / "y.zarr", compute=False, on="cores:2").plan()
+    assert made.kept_bytes == DATA.nbytes
+    assert made.before_bytes == x.mean(axis=0).plan(on="cores:2").peak_bytes

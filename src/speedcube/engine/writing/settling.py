@@ -128,9 +128,8 @@ def bytes_of_settling(roots: Sequence[Expr], rung: Rung, prefers_gpu: bool) -> t
     if not wanted:
         return 0, 0, 0
     plan, _ = plan_for([whole(one, one.shape) for one in wanted], rung, None, prefers_gpu)
-    threads = rung.workers if rung.kind == "cores" else 1
     kept = plan.kept_bytes
-    return plan.result_bytes, threads * (plan.peak_bytes - kept), kept
+    return plan.result_bytes, plan.peak_bytes - kept, kept  # a process has all threads of a rung
 
 
 def _pushed(root: Expr) -> Expr:
