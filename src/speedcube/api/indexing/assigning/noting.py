@@ -18,7 +18,7 @@ from .in_place import REFUSED, is_cast_alike
 
 # Boxes that are written down of one array, and how many of them it could hold: smaller ones, and
 # more of them, are sooner written into memory.
-MOST: Final = 1 << 12
+MOST: Final = 1 << 9
 
 _NODES: Final = 32  # of a lazy value that is written down
 _OF_OTHERS: Final = (Piecewise, *STAGED)
