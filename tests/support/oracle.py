@@ -121,8 +121,8 @@ def dot_row(x: np.ndarray, y: np.ndarray, dtype: str) -> Any:
 
 
 def _extremum(op: str, row: np.ndarray) -> Any:
-    """NaN wins, -0.0 is below 0.0, the first of equals is the place."""
-    values = row.tolist()
+    """NaN wins, the first of equals is the place; -0.0 is the lesser value, but no other place."""
+    values = [x + 0 for x in row.tolist()] if op.startswith("arg") else row.tolist()
     sign = -1 if op.endswith("max") else 1
 
     def order(k: int) -> Any:
