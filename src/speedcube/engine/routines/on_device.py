@@ -11,14 +11,24 @@ from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from typing import Any, Final, NamedTuple
 
-from ...expr.nodes import Expr, Leaf, Stored, Through, c_strides
+from ...expr.nodes import Expr, Leaf, Stored, Through, c_strides, is_whole
 from ...expr.pairs.node import interleaved, is_pair
-from ...expr.routines.row import bytes_of, call_of, results_of, seen
+from ...expr.routines.row import (
+    Routine,
+    RoutineCall,
+    bytes_of,
+    call_of,
+    complex_of,
+    reals_of,
+    results_of,
+    seen,
+)
 from ...expr.routines.table import ROUTINES, part_of
 from ...late import watched
 from ..results import PLACES, ResultMemory, as_complex, shaped
 from ..rungs import Rung, is_named, resolve
-from .direct import Reaches, elements, follow, is_routine
+from .direct import Reaches, elements, follow, is_routine, needs_no_look
+from .quick import in_order
 from .run import device_errors
 from .strictness import is_strict
 
@@ -43,9 +53,12 @@ def all_called(
         return None
     if (device := _device_of(leaves[0])) is None or is_strict.get() or watched():
         return None
+    stays = to != "numpy"
     rung = _rung(leaves, on, scheduler, prefers_gpu)
     if rung.kind != "gpu" or tuple(rung.devices) != (device,):
         return None
+    if len(leaves) == 1 and (made := _alone(leaves[0], device)) is not None:
+        return [_given(made if stays else made.get(), roots[0], leaves[0])]
     needed: dict[int, Through] = {}
     reaches: Reaches = {}
 
@@ -56,7 +69,7 @@ def all_called(
         return None
     if not all(ROUTINES[one.op].on_gpu for one in needed.values()):
         return None
-    return _values(roots, leaves, needed, reaches, device, to != "numpy")
+    return _values(roots, leaves, needed, reaches, device, stays)
 
 
 def _values(
@@ -83,10 +96,75 @@ def _values(
             ]
         else:
             found = [one.get() for one in found]
-    return [
-        as_complex(one) if leaf is not root else shaped(one, root.shape)
-        for one, leaf, root in zip(found, leaves, roots, strict=True)
-    ]
+    return [_given(*three) for three in zip(found, roots, leaves, strict=True)]
+
+
+def _given(made: Any, root: Expr, leaf: Any) -> Any:
+    """What the user gets of ``root``, whose reals ``leaf`` is."""
+    return shaped(made, root.shape) if leaf is root else as_complex(made)
+
+
+def _alone(leaf: Leaf, device: int) -> Any:
+    """The only result of a routine of few numbers, all of it; None of others."""
+    source = leaf.source
+    assert isinstance(source, Through)
+    routine, call = ROUTINES[source.op], call_of(source)
+    if leaf.shape != source.shape or not is_whole(leaf) or len(call.results) > 1:
+        return None
+    most = math.prod(leaf.shape)
+    for arg in source.args:
+        stored = type(arg) is Leaf and type(arg.source) is Stored
+        if not stored or _device(arg.source) != device:  # type: ignore[union-attr, arg-type]
+            return None
+        most = max(most, math.prod(arg.shape))
+    if not routine.on_gpu or not needs_no_look(routine, source, most):
+        return None
+    import cupy
+
+    if cupy.cuda.runtime.getDevice() != device:
+        return None
+    try:
+        if routine.library in _CANNOT_FAIL:
+            return _made(cupy, routine, source, call)
+        with _raising():
+            return _made(cupy, routine, source, call)
+    except Exception:
+        with device_errors(source.op):
+            raise
+
+
+def _made(cupy: Any, routine: Routine, source: Through, call: RoutineCall) -> Any:
+    """What CuPy makes of arrays where they lie, as pairs if it is complex."""
+    arrays: list[Any] = []
+    rest = iter(zip(source.args, call.views, strict=True))
+    for is_of_two in call.pairs or (False,) * len(source.args):
+        arg, view = next(rest)
+        if not is_of_two:
+            arrays.append(_seen(arg, view))
+            continue
+        im, seen_im = next(rest)
+        whole = in_order(arg, im) if view is None and seen_im is None else None
+        if whole is None:
+            whole = complex_of(cupy, _seen(arg, view), _seen(im, seen_im))
+        arrays.append(whole)
+    made = routine.run(cupy, *arrays, *call.given)
+    if made.dtype == source.dtype and made.flags.c_contiguous:
+        return made.reshape(source.shape)
+    return reals_of(cupy, made, source.dtype).reshape(source.shape)
+
+
+def _seen(arg: Any, view: Any) -> Any:
+    import cupy
+
+    lying = _window(arg.source.buffer, arg, arg.offset, arg.strides == c_strides(arg.shape))
+    return lying if view is None else seen(lying, view, cupy.lib.stride_tricks.as_strided)
+
+
+def _raising() -> Any:
+    """A block in which cuSOLVER's failures are errors."""
+    import cupyx
+
+    return cupyx.errstate(linalg="raise")
 
 
 def _rung(leaves: Sequence[Any], on: Any, scheduler: Any, prefers_gpu: bool) -> Rung:
@@ -131,7 +209,6 @@ def _fits(needed: Collection[Through]) -> bool:
 def _results(source: Through, reach: tuple[int, int], done: dict[int, _Results]) -> _Results:
     """What ``source`` makes, as far as that is read."""
     import cupy
-    import cupyx
 
     start, source = part_of(source, *reach) or (0, source)
     call, routine = call_of(source), ROUTINES[source.op]
@@ -140,7 +217,7 @@ def _results(source: Through, reach: tuple[int, int], done: dict[int, _Results])
         for arg, view in zip(source.args, call.views, strict=True)
     ]
     sure = routine.library in _CANNOT_FAIL
-    with device_errors(source.op), nullcontext() if sure else cupyx.errstate(linalg="raise"):
+    with device_errors(source.op), nullcontext() if sure else _raising():
         return _Results(start, results_of(cupy, routine, source, parts))
 
 
