@@ -57,8 +57,8 @@ def all_called(
     rung = _rung(leaves, on, scheduler, prefers_gpu)
     if rung.kind != "gpu" or tuple(rung.devices) != (device,):
         return None
-    if len(leaves) == 1 and (made := _alone(leaves[0], device)) is not None:
-        return [_given(made if stays else made.get(), roots[0], leaves[0])]
+    if len(leaves) == 1 and (made := _alone(roots[0], leaves[0], device)) is not None:
+        return [made if stays else shaped(made.get(), roots[0].shape)]
     needed: dict[int, Through] = {}
     reaches: Reaches = {}
 
@@ -104,8 +104,11 @@ def _given(made: Any, root: Expr, leaf: Any) -> Any:
     return shaped(made, root.shape) if leaf is root else as_complex(made)
 
 
-def _alone(leaf: Leaf, device: int) -> Any:
-    """The only result of a routine of few numbers, all of it; None of others."""
+def _alone(root: Expr, leaf: Any, device: int) -> Any:
+    """``root``, the only result of a routine of few numbers, whose reals ``leaf`` is.
+
+    None of others.
+    """
     source = leaf.source
     assert isinstance(source, Through)
     routine, call = ROUTINES[source.op], call_of(source)
@@ -125,16 +128,21 @@ def _alone(leaf: Leaf, device: int) -> Any:
         return None
     try:
         if routine.library in _CANNOT_FAIL:
-            return _made(cupy, routine, source, call)
-        with _raising():
-            return _made(cupy, routine, source, call)
+            made = _made(cupy, routine, source, call)
+        else:
+            with _raising():
+                made = _made(cupy, routine, source, call)
     except Exception:
         with device_errors(source.op):
             raise
+    if made.dtype == root.dtype and made.flags.c_contiguous:  # as nearly always
+        return made.reshape(root.shape)
+    reals = reals_of(cupy, made, source.dtype).reshape(source.shape)
+    return reals if leaf is root else as_complex(reals)
 
 
 def _made(cupy: Any, routine: Routine, source: Through, call: RoutineCall) -> Any:
-    """What CuPy makes of arrays where they lie, as pairs if it is complex."""
+    """What CuPy makes of arrays where they lie."""
     arrays: list[Any] = []
     rest = iter(zip(source.args, call.views, strict=True))
     for is_of_two in call.pairs or (False,) * len(source.args):
@@ -147,10 +155,7 @@ def _made(cupy: Any, routine: Routine, source: Through, call: RoutineCall) -> An
         if whole is None:
             whole = complex_of(cupy, _seen(arg, view), _seen(im, seen_im))
         arrays.append(whole)
-    made = routine.run(cupy, *arrays, *call.given)
-    if made.dtype == source.dtype and made.flags.c_contiguous:
-        return made.reshape(source.shape)
-    return reals_of(cupy, made, source.dtype).reshape(source.shape)
+    return routine.run(cupy, *arrays, *call.given)
 
 
 def _seen(arg: Any, view: Any) -> Any:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+import numpy as np
+
 _SMALL: Final = 1 << 16  # multiplications below which the plain loop is as quick
 _REUSED: Final = 5  # and so many for each element: what converts it takes time, too
 _REUSED_BOOL: Final = 1.2  # whose loop is slower
