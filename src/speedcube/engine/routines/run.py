@@ -185,4 +185,4 @@ def _device(arg: Expr, work: sweeps.DeviceWork) -> Any:
             strides = tuple(step * base.itemsize for step in arg.strides)
             flat = base.reshape(-1)[arg.offset :]
             return cupy.lib.stride_tricks.as_strided(flat, arg.shape, strides)
-    return work.of(arg).whole().reshape(arg.shape)
+    return work.of_arg(arg).whole().reshape(arg.shape)
