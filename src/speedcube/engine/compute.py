@@ -27,6 +27,7 @@ from .known import drawn
 from .known.alone import run_alone, wait
 from .known.kept import active
 from .known.memory import planned
+from .pieces.assigned import put_together
 from .progress.count import Told
 from .progress.watch import telling
 from .results import PLACES, PLACES_HERE, as_complex, check_place, joined, shaped, shaped_values
@@ -146,6 +147,8 @@ def compute(
             return value
     if steps and to in PLACES_HERE and (found := steps.several([root])):
         return found[0]
+    if steps and to in PLACES_HERE and (value := put_together(root, rung.workers)) is not None:
+        return value
     check_place(to, rung)
     if rung.kind == "gpu" and size <= in_one_launch(SMALL) and not known:
         value = value_on_gpu(root, rung.devices[0], to != "numpy", size > SMALL)
