@@ -97,6 +97,21 @@ ROWS: Final[dict[str, tuple[str, Callable[[], tuple[Any, ...]]]]] = {
     "inv (10000, 4, 4)": ("np.linalg.inv(a)", lambda: (normal(10_000, 4, 4),)),
     "det (10000, 4, 4)": ("np.linalg.det(a)", lambda: (normal(10_000, 4, 4),)),
     "inv 10x10": ("np.linalg.inv(a)", lambda: (positive(10),)),
+    "eigh 10x10": ("np.linalg.eigh(a)", lambda: (positive(10),)),
+    "qr 30x30": ("np.linalg.qr(a)", lambda: (normal(30, 30),)),
+    "slogdet 10x10": ("np.linalg.slogdet(a)", lambda: (normal(10, 10),)),
+    "eig": ("np.linalg.eig(a)", lambda: (normal(200, 200),)),
+    "power 30x30": ("np.linalg.matrix_power(a, 3)", lambda: (normal(30, 30),)),
+    "three 100x100": ("a @ b @ a", lambda: (normal(100, 100), normal(100, 100))),
+    "(a @ b + 1) * 2, 10x10": ("(a @ b + 1) * 2", lambda: (normal(10, 10), normal(10, 10))),
+    "complex 100x100": (
+        "a @ b",
+        lambda: tuple(normal(100, 100) + 1j * normal(100, 100) for _ in "ab"),
+    ),
+    "einsum, rows of complex": (
+        "np.einsum('ij,ij->i', a, b)",
+        lambda: tuple(normal(2000, 50) + 1j * normal(2000, 50) for _ in "ab"),
+    ),
     "cholesky": ("np.linalg.cholesky(a)", lambda: (positive(1000),)),
     "eigh": ("np.linalg.eigh(a)", lambda: (positive(400),)),
     "qr": ("np.linalg.qr(a)", lambda: (normal(500, 500),)),
@@ -109,6 +124,7 @@ ROWS: Final[dict[str, tuple[str, Callable[[], tuple[Any, ...]]]]] = {
     ),
     "norm": ("np.linalg.norm(a)", lambda: (normal(4000, 1000),)),
     "fft of 1e3": ("np.fft.fft(a)", lambda: (normal(1000),)),
+    "there and back of 1e3": ("np.fft.irfft(np.fft.rfft(a))", lambda: (normal(1000),)),
     "fft of 1e4": ("np.fft.fft(a)", lambda: (normal(10_000),)),
     "fft of 1e5": ("np.fft.fft(a)", lambda: (normal(100_000),)),
     "fft of 1e6": ("np.fft.fft(a)", lambda: (normal(1_000_000),)),
@@ -126,9 +142,10 @@ ROWS: Final[dict[str, tuple[str, Callable[[], tuple[Any, ...]]]]] = {
 
 def run(code: Any, names: dict[str, Any], on: str) -> Any:
     value = eval(code, names)
+    to = "numpy" if on == "core" else "cupy"  # where the arrays lie, their results are left
     if isinstance(value, tuple):
-        return sc.compute(*value, on=on) if isinstance(value[0], sc.Array) else value
-    return value.compute(on=on) if isinstance(value, sc.Array) else value
+        return sc.compute(*value, on=on, to=to) if isinstance(value[0], sc.Array) else value
+    return value.compute(on=on, to=to) if isinstance(value, sc.Array) else value
 
 
 def measured(text: str, arrays: tuple[Any, ...], on: str) -> dict[str, Any]:
@@ -166,6 +183,16 @@ def facts(on: str) -> dict[str, Any]:
         (line for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
         platform.processor(),
     )
+    gpu: dict[str, Any] = {}
+    if on != "core":
+        cupy: Any = __import__("cupy")
+        named = cupy.cuda.runtime.getDeviceProperties(0)["name"]
+        gpu = {
+            "gpu": named.decode(),
+            "cupy": cupy.__version__,
+            "cuda": cupy.cuda.runtime.runtimeGetVersion(),
+            "driver": cupy.cuda.runtime.driverGetVersion(),
+        }
     source = hashlib.sha256()
     for file in sorted(Path(sc.__file__).parent.rglob("*.py")):
         source.update(file.read_bytes())
@@ -173,6 +200,7 @@ def facts(on: str) -> dict[str, Any]:
         "machine": cpu.partition(":")[2].strip() or cpu,
         "cores": os.cpu_count(),
         "on": on,
+        **gpu,
         "versions": {"python": platform.python_version(), "numpy": np.__version__},
         "command": " ".join(["python", "bench/linalg.py", *sys.argv[1:]]),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -192,7 +220,9 @@ def main() -> None:
         for name, (text, arrays) in ROWS.items():
             if options.only in name:
                 found[name] = {"text": text, **measured(text, arrays(), options.on)}
-                print(f"{found[name]['ratio']:8.2f}  {name}", flush=True)
+                one = found[name]
+                took = f"{min(one['ours']) * 1e6:10.0f} {min(one['theirs']) * 1e6:10.0f} us"
+                print(f"{one['ratio']:8.2f} {took}  {name}", flush=True)
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         table = {**facts(options.on), "rows": found}

@@ -186,7 +186,7 @@ def exact(root: nodes.Expr, value: Callable[[nodes.Expr], np.ndarray] | None = N
             return nodes.Leaf(source, node.shape, node.offset, node.strides)
         if isinstance(node, nodes.Piecewise):
             pieces = tuple(replace(piece, expr=visit(piece.expr)) for piece in node.pieces)
-            return replace(node, pieces=pieces)
+            return replace(node, boxes=pieces)
         if isinstance(node, nodes.Reduced):
             return nodes.Stored(reduced(node, give), node.dtype)
         if isinstance(node, nodes.Scanned):

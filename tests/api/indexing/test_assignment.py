@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import speedcube as sc
 from speedcube import errors
-from speedcube.api.indexing import assignment
-from speedcube.api.indexing.assignment import DEPTH
-from speedcube.api.indexing.own_memory import own_memory
+from speedcube.api.indexing.assigning import assignment
+from speedcube.api.indexing.assigning.assignment import DEPTH
+from speedcube.api.indexing.assigning.own_memory import own_memory
 
 from .keys import DTYPES, SHAPES, keys
 
@@ -257,6 +257,15 @@ def test_what_a_mask_selected_keeps_what_the_array_had() -> None:
         change(x)
         assert low.tolist() == [-2.0]
         assert above.tolist() == [1.0, 3.0]
+
+
+def test_a_selection_that_was_assigned_to_beside_one_that_was_not() -> None:
+    x = sc.asarray([1.0, -2.0, 3.0])
+    some = x[x > 0]
+    other = some < 2
+    some[1] = 0.25
+    assert (other * some).tolist() == [1.0, 0.0]
+    assert (some * other).tolist() == [1.0, 0.0]
 
 
 def test_arrays_of_no_axes_are_numbers_in_place() -> None:

@@ -21,6 +21,7 @@ from .differences import along, check_period, diff
 from .floats import either, is_of_floats, together
 
 _NUMBERED: Final = {0: "valid", 1: "same", 2: "full"}  # as NumPy has them from long ago
+_AT_HAND: Final = 1 << 12  # numbers that NumPy makes in less time than a node is made
 _UNROLLED: Final = 64  # terms that are added one after the other, in one kernel
 
 
@@ -51,7 +52,6 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
 
     Examples
     --------
-    >>> import speedcube as sc
     >>> sc.convolve([1, 2, 3], [0, 1, 1]).compute()
     array([0, 1, 3, 5, 3])
     """
@@ -78,7 +78,6 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
 
     Examples
     --------
-    >>> import speedcube as sc
     >>> sc.correlate([1, 2, 3], [0, 1, 2]).compute()
     array([8])
     """
@@ -128,9 +127,10 @@ def _whole(long: Array, short: Array, count: int, results: int) -> Array:
 
 def _partly(long: Array, short: Array, first: int, results: int) -> Array:
     """Those whose ``short`` begins at ``first`` or behind, in part beyond ``long``: 0 there."""
-    place = arange(first, first + results)[:, None] + arange(len(short))
+    made: Any = np.arange if results * len(short) <= _AT_HAND else arange
+    place = made(first, first + results)[:, None] + made(len(short))
     inside = (place >= 0) & (place < len(long))
-    met = long._view(gather.take(long._expr, place._expr, 0), None)
+    met = long._view(gather.take(long._expr, array_of(place)._expr, 0), None)
     none = long.dtype.type(0).item()
     return inner_products(either(inside, met, none), either(inside, short, none))
 

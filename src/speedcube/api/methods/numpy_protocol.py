@@ -75,8 +75,11 @@ def array_function(
 
 @cache
 def _takes_one(func: Any) -> bool:
-    """Whether ``func`` has a twin, and is whole with one argument."""
-    return func in _TWINS and func not in _OF_VALUES and _least(func) <= 1
+    """Whether ``func`` has a twin, and is whole with one argument, which is no list of several."""
+    if func not in _TWINS or func in _OF_VALUES or _least(func) > 1:
+        return False
+    kinds = [one.kind for one in _signature(func).parameters.values()]
+    return inspect.Parameter.VAR_POSITIONAL not in kinds[:1]
 
 
 def _values(argument: Any) -> Any:
