@@ -160,10 +160,10 @@ from .api.functions.windows import bartlett, blackman, hamming, hanning, i0, kai
 from .api.functions.words import cross, divmod, frexp, gcd, lcm, ldexp, modf, nextafter, spacing
 from .api.grouping import *  # noqa: F403  (its own list of names)
 from .api.grouping import __all__ as _grouping
+from .api.indexing.assigning.own_memory import may_share_memory, shares_memory
 from .api.indexing.choosing import choose, select, where
 from .api.indexing.flat import mask_indices, ravel_multi_index, unravel_index
 from .api.indexing.joined import c_, r_
-from .api.indexing.own_memory import may_share_memory, shares_memory
 from .api.indexing.putting import copyto, fill_diagonal, place, put, put_along_axis, putmask
 from .api.indexing.searching import argwhere, compress, extract, flatnonzero, nonzero
 from .api.indexing.walked import ndenumerate

@@ -326,6 +326,19 @@ def test_to_zarr(tmp_path: Path) -> None:
     assert np.array_equal(back[20:], want.v[20:])
 
 
+def test_to_zarr_leaves_nothing_to_dask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = (dataset()[["v"]] * 2).chunk({"time": 10}, chunked_array_type="speedcube")
+    assert isinstance(made.v.data, sc.Array)
+
+    def no_tasks(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("chunk after chunk by Dask's tasks")
+
+    monkeypatch.setattr(dask.array, "store", no_tasks)
+    made.to_zarr(tmp_path / "a.zarr", consolidated=False)
+    there = xr.open_zarr(tmp_path / "a.zarr", chunks=None, consolidated=False)
+    xr.testing.assert_equal(there.load(), (dataset()[["v"]] * 2).load())
+
+
 @pytest.mark.parametrize("engine", ["netcdf4", "h5netcdf", "scipy"])
 def test_netcdf(tmp_path: Path, engine: Any) -> None:
     pytest.importorskip({"netcdf4": "netCDF4"}.get(engine, engine))

@@ -13,7 +13,7 @@ from oracle import assert_same_bits, elements
 
 import speedcube as sc
 from speedcube import dtypes
-from speedcube.engine.scans import columns
+from speedcube.engine.scans import odd
 from speedcube.errors import AxisError, UnsupportedError
 from speedcube.expr import scans
 from speedcube.kernel.llvm.compile import QUICK, compile_object, load_object, source
@@ -293,23 +293,53 @@ def test_odd_columns_beside_others(shape: tuple[int, ...], dtype: str) -> None:
 
 
 @pytest.mark.parametrize("share", [0.1, 0.0005])
+@pytest.mark.parametrize("what", [np.nan, np.inf])
 def test_a_column_is_left_alone_once_it_is_no_number(
-    share: float, monkeypatch: pytest.MonkeyPatch
+    what: float, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its sums stay NaN: it is taken apart from its neighbours where it becomes so, and no more."""
+    """Its sums stay so: it is taken apart from its neighbours where it becomes so, and no more."""
     taken: list[int] = []
+    sums = odd.OddColumns._sums
 
-    class Counted(columns.ExactSums):
-        def feed(self, values: np.ndarray, results: Any) -> None:
-            taken.append(len(values))
-            super().feed(values, results)
+    def counted(self: odd.OddColumns, lines: np.ndarray, place: int) -> Any:
+        taken.append(lines.size)
+        return sums(self, lines, place)
 
-    monkeypatch.setattr(columns, "ExactSums", Counted)
+    monkeypatch.setattr(odd.OddColumns, "_sums", counted)
     values = RNG.normal(size=(1300, 1100))
-    values[RNG.random(values.shape) < share] = np.nan
+    values[RNG.random(values.shape) < share] = what
     made = sc.cumsum(values, axis=0).compute(on="core")
     assert_same_bits(made, sc.cumsum(values.T.copy(), axis=1).compute(on="core").T)
-    assert sum(taken) < values.size // 10
+    assert 0 < sum(taken) < values.size // 10
+
+
+def test_what_comes_behind_odd_elements_of_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Infinities meet their opposites; sums beyond float64, and wide ones, come back."""
+    values = RNG.normal(size=(3000, 40))
+    values[[5, 2000], 1] = np.inf, -np.inf
+    values[[900, 901], 2] = -np.inf, np.inf
+    values[[900, 1500, 2100], 3] = np.inf, np.inf, np.nan
+    values[[5, 6, 1000, 1700], 4] = 1.5e308, 1.5e308, -1.5e308, -1.5e308
+    values[[1200, 2400], 5] = 1e300, -1e300
+    values[[0, 2999], 6] = 2.0**-1000, np.inf
+    values[[1100, 1101, 2800], 7] = 1.7e308, 1.7e308, -np.inf
+    values[:, 8] *= 10.0 ** RNG.integers(-150, 150, 3000)
+    left: list[int] = []
+    take = odd.OddColumns.take
+
+    def counted(self: odd.OddColumns, *args: Any) -> Any:
+        found = take(self, *args)
+        left.append(len(self.places))
+        return found
+
+    monkeypatch.setattr(odd.OddColumns, "take", counted)
+    for dtype in ("float64", "float32"):
+        with np.errstate(over="ignore"):
+            x = values.astype(dtype)
+        for lazy in (sc.asarray(x), sc.asarray(x) * 1):
+            made = sc.cumsum(lazy, axis=0).compute(on="core")
+            assert_same_bits(made, line_after_line(x, "cumsum", 0), dtype)
+    assert left[:2] == [2, 1]  # what was beyond float64 fits again
 
 
 def test_columns_of_scales_of_their_own() -> None:

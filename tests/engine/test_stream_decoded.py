@@ -13,6 +13,7 @@ from speedcube.engine import machine
 from speedcube.engine.streams import decoded
 from speedcube.interop.readers import recent
 from speedcube.interop.readers.encoded_zarr import EncodedZarr
+from speedcube.plan.writing import OVERHEAD
 
 DATA: Any = np.random.default_rng(5).normal(size=(48, 16, 40))
 CHUNK = 8 * 16 * 40 * 8  # bytes; six chunks
@@ -114,3 +115,21 @@ def test_a_write_finds_what_its_means_decoded(tmp_path: Path, chunks: list[Any])
     assert sc.open(tmp_path / "y.zarr").compute().tobytes() == want.compute().tobytes()
     small = y.to_zarr(tmp_path / "z.zarr", chunks=(8, 16, 40), memory="80MB", compute=False).plan()
     assert small.kept_bytes == 0
+
+
+def test_a_write_whose_blocks_share_chunks_decodes_each_once(
+    tmp_path: Path, chunks: list[Any]
+) -> None:
+    data: Any = np.random.default_rng(6).normal(size=(4096, 24, 24)).astype("f4")
+    sc.asarray(data).to_zarr(tmp_path / "maps.zarr", chunks=(64, 24, 24), codecs=["zstd"])
+    maps = sc.open(tmp_path / "maps.zarr")
+    how: Any = {"chunks": (4096, 6, 6), "codecs": ["zstd"], "on": "cores:2"}
+    how["memory"] = OVERHEAD + 100_000_000
+    plan = maps.to_zarr(tmp_path / "series.zarr", compute=False, **how).plan()
+    assert plan.grid.counts == (1, 4, 1)
+    assert (plan.at_once, plan.kept_bytes) == (2, data.nbytes)
+    assert plan.peak_bytes <= how["memory"]
+    maps.to_zarr(tmp_path / "series.zarr", **how)
+    assert len(chunks) == 64
+    assert not decoded._CHUNKS
+    assert sc.open(tmp_path / "series.zarr").compute().tobytes() == data.tobytes()

@@ -121,6 +121,12 @@ CASES: dict[str, Callable[[], list[sc.Array]]] = {
         f"{op} of hard columns": lambda op=op: both(hard(70), op)
         for op in ("min", "max", "argmin", "argmax")
     },
+    "places of zeros": lambda: [
+        y
+        for dtype in FLOATS
+        for op in ("argmin", "argmax")
+        for y in both(np.array([[-0.0, 0.0] * 20, [0.0, -0.0] * 20] * 9, dtype), op)
+    ],
     "float32 folds": lambda: [y for op in ("max", "argmin") for y in both(single(hard(70)), op)],
     "folds without NaN": lambda: [
         fold(sc.asarray(x), axis=axis)

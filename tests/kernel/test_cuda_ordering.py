@@ -191,6 +191,8 @@ PROGRAMS: Final[dict[str, Callable[[Any], Any]]] = {
     "without NaN, mean": lambda here: _groups(here, "gaps").mean(skipna=True),
     "without NaN, std": lambda here: _groups(here, "gaps").std(skipna=True),
     "without NaN, argmax": lambda here: _groups(here, "gaps").argmax(skipna=True),
+    "zeros, argmax": lambda here: _groups(here, "zeros").argmax(),
+    "zeros, argmin": lambda here: _groups(here, "zeros").argmin(),
     "without NaN, last": lambda here: _groups(here, "gaps").last(skipna=True),
     "NaN, count": lambda here: _groups(here, "gaps").count(),
     "NaN, median": lambda here: _groups(here, "gaps").median(skipna=True),

@@ -209,6 +209,21 @@ def test_expressions_and_generated(axis: int) -> None:
             check(x, op, axis, array)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("op", ["argmin", "argmax"])
+def test_of_two_zeros_the_first_is_the_place(op: str, dtype: str) -> None:
+    """As NumPy has it, of rows, columns, lines, and what is computed."""
+    rest = 1.0 if op == "argmin" else -1.0
+    drawn = np.random.default_rng(3).choice([0.0, -0.0, rest, rest], (40, 700)).astype(dtype)
+    for x in (drawn, drawn[:, ::3], drawn[::-1], drawn[:3], drawn[0]):
+        for axis in (None, *range(x.ndim)):
+            wanted = getattr(x, op)(axis=axis)
+            for lazy in (sc.asarray(x), sc.asarray(x) * 2):
+                found = getattr(lazy, op)(axis=axis)
+                assert_same_bits(found.compute(on="core"), wanted)
+                assert_same_bits(found.compute(on="cores"), wanted)
+
+
 def test_more_results_than_a_tile_and_two_workers() -> None:
     for dtype in ("int8", "float32", "float64"):
         x = data(dtype, (9, 9001))

@@ -228,3 +228,5 @@ def test_what_is_wrong_with_one_matrix_of_a_stack_is_said() -> None:
         sc.linalg.inv(sc.asarray(ARRAYS["stack"])).compute()
     with pytest.raises(np.linalg.LinAlgError, match=r"isfinite\(a\)\.all\(\)"):
         sc.linalg.svd(sc.asarray(ARRAYS["nan"]))[1].compute()
+    with pytest.raises(np.linalg.LinAlgError, match=r"isfinite\(a\)\.all\(\)"):
+        sc.linalg.eig(sc.asarray([[np.nan, 1.0], [1.0, 2.0]]))

@@ -81,3 +81,22 @@ def test_decompositions_give_their_matrices() -> None:
 
 def test_they_have_no_law() -> None:
     assert "no law: BLAS" in repr(sc.asarray(A) @ sc.asarray(B))
+
+
+@pytest.mark.parametrize("kind", ["complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(3, 5), (3, 1500), (900, 20), (3000, 3), (4096,), (4097,)])
+def test_dots_of_stored_pairs_are_rounded_once_whichever_way_signs_are_put(
+    shape: tuple[int, ...], kind: str
+) -> None:
+    """Few, of long lines, and of short ones: each way is another kernel, and has the same bits."""
+    a, b = ((RNG.normal(size=shape) + 1j * RNG.normal(size=shape)).astype(kind) for _ in "ab")
+    x, y = sc.asarray(a), sc.asarray(b)
+    lazy = sc.einsum("...i,...i->...", x, y)
+    apart = sc.einsum("...i,...i->...", *(one + sc.zeros(shape, dtype=kind) for one in (x, y)))
+    got = [lazy.compute(on=on) for on in ("core", "cores:2")]
+    np.testing.assert_array_equal(*got)
+    np.testing.assert_array_equal(got[0], apart.compute(on="core"))
+    assert lazy.explain().covered
+    copies = {"turned_pairs", "conjugate_pairs"} & {stage.op for stage in lazy.plan().stages}
+    size, line = 2 * a.size, shape[-1]
+    assert len(copies) == (0 if size <= 1 << 13 else 2 if line >= 16 else 1)

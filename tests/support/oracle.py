@@ -121,8 +121,8 @@ def dot_row(x: np.ndarray, y: np.ndarray, dtype: str) -> Any:
 
 
 def _extremum(op: str, row: np.ndarray) -> Any:
-    """NaN wins, -0.0 is below 0.0, the first of equals is the place."""
-    values = row.tolist()
+    """NaN wins, the first of equals is the place; -0.0 is the lesser value, but no other place."""
+    values = [x + 0 for x in row.tolist()] if op.startswith("arg") else row.tolist()
     sign = -1 if op.endswith("max") else 1
 
     def order(k: int) -> Any:
@@ -186,7 +186,7 @@ def exact(root: nodes.Expr, value: Callable[[nodes.Expr], np.ndarray] | None = N
             return nodes.Leaf(source, node.shape, node.offset, node.strides)
         if isinstance(node, nodes.Piecewise):
             pieces = tuple(replace(piece, expr=visit(piece.expr)) for piece in node.pieces)
-            return replace(node, pieces=pieces)
+            return replace(node, boxes=pieces)
         if isinstance(node, nodes.Reduced):
             return nodes.Stored(reduced(node, give), node.dtype)
         if isinstance(node, nodes.Scanned):

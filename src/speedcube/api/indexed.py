@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .indexing.assignment import assign
+from .indexing.assigning.assignment import assign
+from .indexing.assigning.in_place import settle
 from .indexing.choosing import choose
-from .indexing.in_place import settle
 from .indexing.items import register
 from .indexing.putting import put
 from .indexing.reading import read

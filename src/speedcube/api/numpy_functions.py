@@ -29,7 +29,8 @@ from .functions import (
     windows,
     words,
 )
-from .indexing import choosing, flat, own_memory, putting, searching
+from .indexing import choosing, flat, putting, searching
+from .indexing.assigning import own_memory
 from .methods.numpy_protocol import register
 
 _FOLDERS: Final = functions.__name__, complexes.__name__

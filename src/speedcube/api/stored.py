@@ -11,7 +11,7 @@ from .. import dtypes
 from ..errors import DTypeError, ShapeError
 from ..expr import views
 from ..expr.nodes import Deferred, Expr, Leaf, Stored, c_strides
-from ..expr.pairs.node import pair
+from ..expr.pairs.node import of_pairs_in, pair
 from ..interop.buffers import readable
 
 
@@ -50,6 +50,8 @@ def _as_parts(buffer: Any) -> Any:
 
 def pair_of(expr: Expr) -> Expr:
     """The complex numbers whose parts lie along the last axis."""
+    if type(expr) is Leaf:  # as nearly always
+        return of_pairs_in(expr)
     return pair(views.index(expr, (..., 0)), views.index(expr, (..., 1)))
 
 

@@ -27,6 +27,7 @@ from .known import drawn
 from .known.alone import run_alone, wait
 from .known.kept import active
 from .known.memory import planned
+from .pieces.assigned import put_together
 from .progress.count import Told
 from .progress.watch import telling
 from .results import PLACES, PLACES_HERE, as_complex, check_place, joined, shaped, shaped_values
@@ -139,13 +140,15 @@ def compute(
         if made:
             return made[0]
     steps = _steps(rung)
-    here = to in PLACES_HERE and not is_put_together(root)
+    here = to in PLACES_HERE and not is_put_together(root) and not direct.reads_routine(root)
     if here and size <= at_once(rung.kind, SMALL, visited is not root):
         value = small_value(root, rung.kind, steps.new if steps else None)
         if value is not None:
             return value
     if steps and to in PLACES_HERE and (found := steps.several([root])):
         return found[0]
+    if steps and to in PLACES_HERE and (value := put_together(root, rung.workers)) is not None:
+        return value
     check_place(to, rung)
     if rung.kind == "gpu" and size <= in_one_launch(SMALL) and not known:
         value = value_on_gpu(root, rung.devices[0], to != "numpy", size > SMALL)
@@ -218,6 +221,9 @@ def compute_all(
     """The values of ``roots``, planned together: what they share is made once."""
     if not roots:
         return []
+    free = active() is None and folder.get() is None
+    if free and to in PLACES_HERE and (few := quick.all_called(roots, on, scheduler, prefers_gpu)):
+        return few
     check_laws(roots)
     rung = rung_of(roots, on, scheduler, prefers_gpu)
     check_place(to, rung)

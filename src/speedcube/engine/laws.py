@@ -28,7 +28,7 @@ from ..expr.nodes import (
 )
 from ..expr.routines.table import ROUTINES
 from ..expr.through import operation
-from ..expr.through.operation import BY_KEYS, BY_TREE
+from ..expr.through.operation import BY_KEYS, BY_TREE, PLACES_BY_KEYS
 from ..expr.through.table import OPERATIONS as _THROUGH
 from ..ops import ELEMENTARY, SAMPLERS
 
@@ -77,7 +77,7 @@ REDUCTIONS: Final[dict[str, tuple[str, str]]] = {
     "std": (EXACT, "the root of the variance from exact sums, rounded once"),
     **dict.fromkeys(("min", "max"), (BITS, BY_KEYS)),
     **dict.fromkeys(("nanmin", "nanmax"), (BITS, BY_KEYS.replace("NaN first", "NaN last"))),
-    **dict.fromkeys(("argmin", "argmax"), (BITS, f"{BY_KEYS}, then by place")),
+    **dict.fromkeys(("argmin", "argmax"), (BITS, PLACES_BY_KEYS)),
 }
 # And of each scan, which takes its elements in their order.
 SCANS: Final[dict[str, tuple[str, str]]] = {

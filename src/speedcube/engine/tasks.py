@@ -22,7 +22,7 @@ from .finished.near import Partial
 from .ordering.elements import AllElements
 from .ordering.run import placed, run_through
 from .pieces.lines import lines_taken
-from .pieces.moves import moved
+from .pieces.moves import moved, passes_the_cache
 from .pieces.records import merged_regions
 from .pieces.regions import joined as joined_regions
 from .prepare import Prepared, prepare, prepare_folded, prepare_many
@@ -72,7 +72,10 @@ class Worker:
 
     def store_into(self, stage: Stage, part: Part, share: Any, inputs: Inputs, whole: bool) -> None:
         """The elements of one kernel into ``share``: the ``whole`` result, or a slice of it."""
-        if not share.size or moved(part.root, inputs, share, self.stop):
+        if not share.size:
+            return
+        by_kernel = self.device is None and passes_the_cache(part.root, share)
+        if not by_kernel and moved(part.root, inputs, share, self.stop):
             return
         if self.device is None and lines_taken(part.root, inputs, share, self.stop):
             return

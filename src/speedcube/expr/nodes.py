@@ -29,10 +29,11 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from dataclasses import field
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from .. import dtypes
 from ..dataclass import dataclass
@@ -113,7 +114,7 @@ class Scanned:
         return len(self.shape) - 1 - self.inner
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Piece:
     """``expr`` in the box of its own shape whose first element has the index ``at``."""
 
@@ -121,18 +122,34 @@ class Piece:
     expr: Expr
 
 
-@dataclass(frozen=True, eq=False)
+class Boxes(Protocol):
+    """Pieces that may overlap, of which the last one counts; called, it gives disjoint ones."""
+
+    def given(self) -> tuple[Expr, Sequence[Piece]]:
+        """What there is beside them, and the pieces, in order."""
+        ...
+
+    def __call__(self) -> tuple[Piece, ...]: ...
+
+
+@dataclass(eq=False)
 class Piecewise:
     """An array that is another expression in each of several boxes; its elements are in C order.
 
-    The boxes of ``pieces`` are disjoint and cover ``shape``. ``call`` is what users wrote: the
-    function's name, the arrays that it takes, and its other arguments as text.
+    The boxes of ``pieces`` are disjoint and cover ``shape``; ``boxes`` are these, or make them when
+    they are asked for. ``call`` is what users wrote: the function's name, the arrays that it takes,
+    and its other arguments as text.
     """
 
     shape: Shape
     dtype: str
-    pieces: tuple[Piece, ...]
+    boxes: tuple[Piece, ...] | Boxes
     call: tuple[str, tuple[Expr, ...], str] = ("piecewise", (), "")
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """Each box with what the array is there."""
+        return self.boxes if isinstance(self.boxes, tuple) else self.boxes()
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,9 +74,9 @@ _PRINTERS: Final = {
     "llvm/ordering/sieve llvm/ordering/tally "
     "llvm/ordering/weigh llvm/random llvm/scratch llvm/simd llvm/sinks llvm/text orders "
     "llvm/scans/emit llvm/scans/frame "
-    "llvm/scans/layout llvm/scans/limb_sums llvm/scans/products llvm/scans/split_sums "
-    "llvm/scans/sums llvm/scans/tree llvm/scans/columns/frame llvm/scans/columns/layout "
-    "llvm/scans/columns/products llvm/scans/columns/sums",
+    "llvm/scans/layout llvm/scans/limb_sums llvm/scans/products llvm/scans/several "
+    "llvm/scans/split_sums llvm/scans/sums llvm/scans/tree llvm/scans/columns/frame "
+    "llvm/scans/columns/layout llvm/scans/columns/products llvm/scans/columns/sums",
     "cuda": f"{_COMMON} cuda/compile cuda/emit cuda/exact_sum cuda/folds cuda/hooks cuda/loops "
     "cuda/many/batches cuda/many/finish cuda/many/folds cuda/many/near cuda/many/nest "
     "cuda/many/state cuda/many/teams cuda/ordering/distinct "

@@ -265,10 +265,9 @@ class Program:
 class Scan:
     """A kernel for folds whose order counts, over elements that lie in memory one by one.
 
-    ``op`` is prod, cumsum or cumprod; it computes in ``dtype`` (float64, int64 or uint64) and
-    gives ``out``, to which floats are rounded once; ``odd`` sums are rounded to odd. ``columns``:
-    lines lie side by side, and a lane takes one of them. ``read`` is what elements have in memory,
-    float32, where it is not ``dtype``.
+    ``op`` is prod, cumsum or cumprod; it computes in ``dtype`` (float64, int64, uint64) and gives
+    ``out``, to which floats are rounded once; ``odd``: to odd. ``columns``: lines lie side by side,
+    a lane takes one; ``several``: lines a call, each with its state. ``read``: float32 in memory.
     """
 
     op: str
@@ -277,6 +276,7 @@ class Scan:
     odd: bool = False
     columns: bool = False
     read: str = ""
+    several: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ..api.array import Array
 from ..api.complexes.of_parts import complex_of
 from ..api.sources import asarray
-from ..api.together import persist
+from ..api.together import compute, persist
 from ..errors import ParameterError
 from .calls import matrices, routine
 
@@ -126,7 +126,7 @@ def eig(a: Any) -> EigResult:
     if x.dtype.kind == "c":
         return EigResult(*persist(*routine("eig", [x], [x.shape[:-1], x.shape], str(x.dtype))))
     pairs = [(*x.shape[:-1], 2), (*x.shape, 2)]
-    values, vectors = (one.compute() for one in routine("eig", [x], pairs, x._expr.dtype))
+    values, vectors = compute(*routine("eig", [x], pairs, x._expr.dtype))
     found = (asarray(one) for one in (values, vectors))
     if values[..., 1].any():
         return EigResult(*(complex_of(one[..., 0], one[..., 1]) for one in found))

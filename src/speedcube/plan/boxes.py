@@ -230,7 +230,7 @@ class _Made:
         if all(a is piece.expr for a, piece in zip(exprs, node.pieces, strict=True)):
             return node
         pieces = zip(node.pieces, exprs, strict=True)
-        return replace(node, pieces=tuple(replace(piece, expr=expr) for piece, expr in pieces))
+        return replace(node, boxes=tuple(replace(piece, expr=expr) for piece, expr in pieces))
 
     def at(self, expr: Expr, box: Box) -> Expr:
         """``box`` of ``expr``."""

@@ -34,6 +34,7 @@ _WRITTEN: Final = 4  # copies of a result: its values, a copy of a chunk, and th
 _LEAST: Final = 1 << 20  # bytes of a block that is made as fast as two of half of them
 _EACH: Final = 4  # blocks of a worker at least, where chunks are small enough
 _WASTE: Final = 1.2  # times as many chunks are read where that keeps another thread busy
+ENCODING: Final = 3.0  # times as long as it takes to decode the same
 
 
 @dataclass(frozen=True)
@@ -163,11 +164,11 @@ def write_grid(
     spans = tuple(f + n for f, n in zip(first, shape, strict=True))
     unit = tuple(max(1, min(u, n)) for u, n in zip(unit, spans, strict=True))
     best = _extents(roots, unit, spans, memory, 1)
-    least = _touched(roots, best)
+    least = touched(roots, best)
     for at_once in range(workers, 1, -1):
         extents = _extents(roots, unit, spans, memory // at_once, at_once)
         fits = block_bytes(roots, extents) * at_once <= memory
-        if fits and _touched(roots, extents) <= _WASTE * least:
+        if fits and touched(roots, extents) <= _WASTE * least:
             return WriteGrid(shape, extents, first), at_once
     return WriteGrid(shape, best, first), 1
 
@@ -185,7 +186,7 @@ def _extents(roots: Sequence[Expr], unit: Shape, spans: Shape, memory: int, work
     fitting = [one for one in product(*choices) if block_bytes(roots, one) <= memory]
     if not fitting:
         return unit
-    extents = list(min(fitting, key=lambda one: (_touched(roots, tuple(one)), math.prod(one))))
+    extents = list(min(fitting, key=lambda one: (touched(roots, tuple(one)), math.prod(one))))
     share = block_bytes(roots, spans) // (_EACH * workers)
     most = min(memory, max(min(BLOCK, max(_LEAST, share)), block_bytes(roots, tuple(extents))))
     for k in reversed(range(len(extents))):
@@ -209,7 +210,7 @@ def _source_units(roots: Sequence[Expr], unit: Shape) -> Shape:
     return (*(1 for _ in steps[:-1]), *steps[-1:])  # of a plain file any rows are read alone
 
 
-def _touched(roots: Sequence[Expr], extents: Shape) -> float:
+def touched(roots: Sequence[Expr], extents: Shape) -> float:
     """How often, on average, blocks of ``extents`` read each chunk of what is read most."""
     times = 1.0
     units = _source_units(roots, extents)

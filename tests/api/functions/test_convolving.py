@@ -38,3 +38,14 @@ def test_ends_are_one_kernel_each() -> None:
     text = str(sc.convolve(np.ones(1000), np.ones(16)).plan("core"))
     assert text.count("stage ") == 3
     assert "regions" not in text or "of 3 regions" in text
+
+
+def test_places_of_few_results_are_at_hand() -> None:
+    """Numbers, not two ranges and their sum, whose nodes take longer to make than these numbers."""
+    few = sc.convolve(np.ones(1000), np.ones(16))
+    many = sc.convolve(np.ones(1000), np.ones(70))
+    assert "reads position" not in str(few.plan("core"))
+    assert "reads position" in str(many.plan("core"))
+    for on in ("core", "cores:2"):
+        np.testing.assert_array_equal(few.compute(on), np.convolve(np.ones(1000), np.ones(16)))
+        np.testing.assert_array_equal(many.compute(on), np.convolve(np.ones(1000), np.ones(70)))

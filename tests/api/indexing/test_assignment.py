@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import speedcube as sc
 from speedcube import errors
-from speedcube.api.indexing import assignment
-from speedcube.api.indexing.assignment import DEPTH
-from speedcube.api.indexing.own_memory import own_memory
+from speedcube.api.indexing.assigning import assignment
+from speedcube.api.indexing.assigning.assignment import DEPTH
+from speedcube.api.indexing.assigning.own_memory import own_memory
 
 from .keys import DTYPES, SHAPES, keys
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.api.indexing import assignment, in_place
-from speedcube.api.indexing.own_memory import own_memory
+from speedcube.api.indexing.assigning import assignment, in_place
+from speedcube.api.indexing.assigning.own_memory import own_memory
 
 DTYPES = ("float64", "float32", "int64", "uint8", "bool", "complex128")
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.api.indexing import assignment
+from speedcube.api.indexing.assigning import assignment
+from speedcube.api.indexing.assigning.own_memory import own_memory
 from speedcube.api.indexing.items import DEPTH, STEPS
-from speedcube.api.indexing.own_memory import own_memory
 from speedcube.expr.graph import below
 
 

@@ -181,6 +181,21 @@ def test_select_takes_the_first_that_is_true() -> None:
         sc.select([x < 3], [x, x])
 
 
+@pytest.mark.parametrize("choice", [5, 300, -1, True, 5.5, np.uint8(5)])
+@pytest.mark.parametrize("kind", ["uint8", "uint64", "int8", "float32"])
+def test_select_takes_the_numbers_that_numpy_takes(kind: str, choice: Any) -> None:
+    a, masks = np.array([1, 2, 3], kind), [np.eye(3, dtype=bool)[k] for k in (0, 1)]
+    try:
+        want = np.select(masks, [a, choice], 0)
+    except (TypeError, OverflowError) as err:
+        with pytest.raises(type(err)):
+            sc.select(masks, [sc.asarray(a), choice], 0)
+        return
+    found = sc.select(masks, [sc.asarray(a), choice], 0)
+    assert found.dtype == want.dtype
+    np.testing.assert_array_equal(found, want)
+
+
 @given(st.data(), st.sampled_from([(5,), (4, 3), (2, 3, 4), (3, 0)]))
 def test_sums_of_a_selection_are_those_of_its_elements(data: Any, shape: tuple[int, ...]) -> None:
     a = np.arange(int(np.prod(shape))).reshape(shape) * 0.1

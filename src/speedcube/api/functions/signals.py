@@ -21,6 +21,7 @@ from .differences import along, check_period, diff
 from .floats import either, is_of_floats, together
 
 _NUMBERED: Final = {0: "valid", 1: "same", 2: "full"}  # as NumPy has them from long ago
+_AT_HAND: Final = 1 << 12  # numbers that NumPy makes in less time than a node is made
 _UNROLLED: Final = 64  # terms that are added one after the other, in one kernel
 
 
@@ -128,11 +129,19 @@ def _whole(long: Array, short: Array, count: int, results: int) -> Array:
 
 def _partly(long: Array, short: Array, first: int, results: int) -> Array:
     """Those whose ``short`` begins at ``first`` or behind, in part beyond ``long``: 0 there."""
-    place = arange(first, first + results)[:, None] + arange(len(short))
+    place = _places(first, results, len(short))
     inside = (place >= 0) & (place < len(long))
+    place, inside = array_of(place), array_of(inside)
     met = long._view(gather.take(long._expr, place._expr, 0), None)
     none = long.dtype.type(0).item()
     return inner_products(either(inside, met, none), either(inside, short, none))
+
+
+def _places(first: int, results: int, count: int) -> Any:
+    """Where each element of ``short`` lies, for each result: few are at hand, many are lazy."""
+    if results * count > _AT_HAND:
+        return arange(first, first + results)[:, None] + arange(count)
+    return np.arange(first, first + results)[:, None] + np.arange(count)
 
 
 def interp(

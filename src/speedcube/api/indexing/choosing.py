@@ -132,6 +132,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
         For lists of other lengths, and empty ones.
     ParameterTypeError
         For a condition that is not of bools.
+    DTypeError
+        For a Python integer among choices that are unsigned.
 
     Examples
     --------
@@ -155,6 +157,11 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
     kept = [one if isinstance(one, (bool, int, float)) else array_of(one) for one in choicelist]
     types = [one.dtype if isinstance(one, Array) else one for one in (*kept, default)]
     common = np.result_type(*types)
+    if common.kind == "u" and any(type(one) is int for one in kept):
+        raise DTypeError(
+            f"select casts no Python integer to {common}, as NumPy does not: give it one of that "
+            f"dtype, numpy.{common}(number)"
+        )
     choices = [array_of(one).astype(common) for one in kept]
     shape = broadcast_shapes(*(one.shape for one in (*conditions, *choices)))
     chosen = broadcast_to(array_of(default).astype(common), shape)

@@ -43,6 +43,8 @@ def array_function(
     Raises `UnsupportedError` for a function or a keyword without a twin, unless another kind of
     array among the arguments may know it.
     """
+    if len(args) == 1 and not kwargs and args[0] is self and _takes_one(func):  # as most calls
+        return _TWINS[func](self)
     if func in _OF_VALUES:
         given = {name: _values(value) for name, value in kwargs.items()}
         return func(*(_values(value) for value in args), **given)
@@ -69,6 +71,15 @@ def array_function(
                 f"{_VALUES}"
             )
     return twin(first[1], *(several[0] if several else ()), **dict(rest))
+
+
+@cache
+def _takes_one(func: Any) -> bool:
+    """Whether ``func`` has a twin, and is whole with one argument, which is no list of several."""
+    if func not in _TWINS or func in _OF_VALUES or _least(func) > 1:
+        return False
+    kinds = [one.kind for one in _signature(func).parameters.values()]
+    return inspect.Parameter.VAR_POSITIONAL not in kinds[:1]
 
 
 def _values(argument: Any) -> Any:

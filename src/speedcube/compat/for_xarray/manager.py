@@ -153,6 +153,7 @@ class SpeedcubeManager(ChunkManagerEntrypoint):
 
     def store(self, sources: Any, targets: Any, **kwargs: Any) -> Any:
         """Write arrays into what is assigned to by slices: Zarr's arrays, NetCDF's variables."""
+        kwargs.pop("flush", None)  # an option for Dask, which would leave all to Dask
         if kwargs.get("compute", True):
             return store(sources, targets, **kwargs)
         import dask.array

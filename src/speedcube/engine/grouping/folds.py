@@ -89,7 +89,8 @@ def extremes(op: str, codes: AllElements, x: AllElements, options: Options) -> A
             chosen = ~left_out
         else:
             at = np.broadcast_to(np.arange(len(places)), values.shape)
-            keys = _keys(values, op.endswith("min"), options.skip)
+            alike = values + values.dtype.type(0) if floats and not value else values
+            keys = _keys(alike, op.endswith("min"), options.skip)
             least = np.minimum.reduceat(keys, starts, axis=1)
             chosen = (keys == np.repeat(least, groups, axis=1)) & ~left_out
         found = np.minimum.reduceat(np.where(chosen, at, len(places)), starts, axis=1)

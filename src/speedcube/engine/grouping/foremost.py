@@ -53,7 +53,8 @@ def foremost_places(
 ) -> Array:
     """Key and place of each group's foremost element."""
     by_value = op not in ("first", "last")
-    program = Foremost(kernel_dtype(x.dtype), by_value, op in _LAST, options.skip)
+    zeros = op.startswith("arg")  # the first of equals
+    program = Foremost(kernel_dtype(x.dtype), by_value, op in _LAST, options.skip, zeros)
     kernel, words = compiled(program, targets()[0]), np.zeros(WORDS, np.int64)
     best = np.full((options.groups + 1, 2), -1, np.int64)
     for first, numbers, values in pairs(codes, x, at, span):

@@ -134,6 +134,8 @@ def _first(source: Through, given: GroupedElements) -> Any:
     by_place = op in ("first", "last")
     order = "greatest" if op in ("last", "max", "argmax") else "least"
     value = given.place if by_place else wide(given.x)
+    if op.startswith("arg") and dtype.kind == "f":
+        value = build.elementwise("add", (value, 0.0))  # zeros are equal
     keys = keys_of(order, given.work, given.number, value, given.length)
     none = nothing(dtype)
     if not by_place and not op.startswith("arg") and (dtype.kind == "f" or dtype.itemsize < 8):

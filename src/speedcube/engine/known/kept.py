@@ -121,7 +121,7 @@ class Kept:
                 new[id(node)] = Leaf(below_it, node.shape, node.offset, node.strides)
             elif isinstance(node, Piecewise):
                 pieces = (replace(piece, expr=new[id(piece.expr)]) for piece in node.pieces)
-                new[id(node)] = replace(node, pieces=tuple(pieces))
+                new[id(node)] = replace(node, boxes=tuple(pieces))
             else:
                 new[id(node)] = replace(node, arg=new[id(node.arg)])
         return new

@@ -183,6 +183,6 @@ def _with_values(
     if isinstance(node, Piecewise):
         pieces = tuple(replace(piece, expr=new[id(piece.expr)]) for piece in node.pieces)
         pairs = zip(pieces, node.pieces, strict=True)
-        return node if all(a.expr is b.expr for a, b in pairs) else replace(node, pieces=pieces)
+        return node if all(a.expr is b.expr for a, b in pairs) else replace(node, boxes=pieces)
     arg = new[id(node.arg)]
     return node if arg is node.arg else replace(node, arg=arg)

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeGuard
 
 import numpy as np
 
-from ...expr.nodes import STAGED, Expr, Leaf, Stored, Through, c_strides
+from ...expr.nodes import STAGED, Expr, Leaf, Map, Stored, Through, c_strides
 from ...expr.pairs.node import is_pair, parts
 from ...expr.routines.row import Routine, bytes_of, call_of, flops_of, results_of, seen
 from ...expr.routines.table import ROUTINES, part_of
@@ -22,6 +22,7 @@ from ..rungs import Rung
 from .run import explained, window
 from .threads import blas_threads
 
+_FIRST_NODES: Final = 16
 _FLOPS: Final = 64  # in the time of a drawn number that is summed
 _SMALL: Final = 1 << 16  # elements up to which nobody looks whether there is room,
 _LITTLE: Final = 1 << 28  # and the bytes that are needed
@@ -30,6 +31,24 @@ _LITTLE: Final = 1 << 28  # and the bytes that are needed
 def is_routine(root: Expr) -> TypeGuard[Leaf]:
     """Whether ``root`` is a result of a routine."""
     return type(root) is Leaf and type(root.source) is Through and root.source.op in ROUTINES
+
+
+def reads_routine(root: Expr) -> bool:
+    """Whether one of the first nodes of ``root`` is a routine's: no kernel makes all of it."""
+    stack: list[Expr] = [root]
+    for _ in range(_FIRST_NODES):
+        if not stack:
+            return False
+        node = stack.pop()
+        if type(node) is Map:
+            stack += node.args
+        elif type(node) is Leaf:
+            kind = type(node.source)
+            if kind is Through and node.source.op in ROUTINES:  # type: ignore[union-attr]
+                return True
+            if kind is Map or kind is Leaf:
+                stack.append(node.source)  # type: ignore[arg-type]
+    return False
 
 
 def alike(root: Leaf) -> int:

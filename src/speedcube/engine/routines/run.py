@@ -45,6 +45,7 @@ def run_routine(stage: Stage, inputs: Inputs, device: int | None, stop: Stop, st
 _WAYS_OUT: Final = {
     "Singular": "the matrix has no inverse; pinv and lstsq take any",
     "positive definite": "see eigvalsh(a): all of its eigenvalues must be positive",
+    "infs or NaNs": "see isfinite(a).all(): NaN and infinities have no eigenvalues",
     "converge": "see isfinite(a).all(): NaN and infinities have no decomposition",
 }
 

@@ -35,6 +35,7 @@ from ..cpu import address_of
 from .call import scan_kernel
 from .lines import ExactSums, Results
 from .matrices import AxisOrder, Matrices, Panel, inner_axes, matrices, ordered
+from .odd import OddColumns
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
@@ -204,8 +205,7 @@ class Running:
         dtype = source.arg.dtype
         self.call = ColumnCall(Scan(source.op, dtype, source.dtype, source.odd, True), found)
         self.exact = source.op == "cumsum" and dtypes.is_float(dtype)
-        self.slow: dict[int, ExactSums] = {}  # lines of odd columns, by their places
-        self.lost = np.zeros(0, np.bool_)  # columns whose sums are NaN from here on
+        self.odd = OddColumns(source, found.length)
 
     def run(self, target: Target, count: int, stop: Stop) -> None:
         """All panels of ``count`` matrices, to where ``target`` says."""
@@ -228,8 +228,7 @@ class Running:
         """The results of one panel."""
         before = self.call.state[:PARTS].copy() if self.exact and place else None
         if place == 0:
-            self.slow.clear()
-            self.lost = np.zeros(columns, np.bool_)
+            self.odd.begin(columns)
         where = (out.address, out.row, out.matrix)
         odd = self.call(panel, count, place, rows, columns, where)
         if not (odd and self.exact):
@@ -258,30 +257,11 @@ class Running:
     def go_on(
         self, values: Array, results: Array, flags: Array, place: int, before: Array | None
     ) -> None:
-        """The odd columns' results, of some of their rows. A column that was odd stays so."""
-        results[:, self.lost] = np.nan
-        odd = [c for c in map(int, np.nonzero(flags & ~self.lost)[0]) if c not in self.slow]
-        if place == 0 and odd:
-            odd = self.begun(values, results, odd)
-        for c in odd:
-            line = self.slow[c] = ExactSums(self.source, self.found.length, place)
-            if before is not None:
-                line.go_on(before[:, c])
-        for c, line in list(self.slow.items()):
-            made = np.empty((1, len(values)), results.dtype)
-            line.feed(np.ascontiguousarray(values[:, c]), Results(made, made.shape[1]))
-            results[:, c] = made[0]
-            if np.isnan(made[0, -1]):
-                self.lost[c] = True
-                del self.slow[c]
-
-    def begun(self, values: Array, results: Array, odd: list[int]) -> list[int]:
-        """The first results of ``odd`` columns, all at once; those that are not NaN at the end."""
-        made = self.sums_of(values[:, odd].T)
-        results[:, odd] = made.T
-        ended = np.isnan(made[:, -1])
-        self.lost[np.array(odd)[ended]] = True
-        return [c for c, nan in zip(odd, ended, strict=True) if not nan]
+        """The odd columns' results, of some of their rows."""
+        columns = len(flags)
+        parts = np.zeros((PARTS, columns)) if before is None else before[:, :columns]
+        which, sums = self.odd.take(values, results, flags, place, parts)
+        self.call.state[:PARTS, which] = sums
 
 
 def window(panel: Panel, shape: tuple[int, ...], dtype: str) -> Array:

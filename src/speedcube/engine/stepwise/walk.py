@@ -133,7 +133,9 @@ class _NodeValues:
         return self.computed(replace(node, arg=self.over_arrays(node.arg)), node.shape)
 
     def of_through(self, node: Through) -> Array:
-        return self.computed(replace(node, arg=self.over_arrays(node.arg)), node.shape)
+        arg = self.over_arrays(node.arg)
+        own = Through(node.op, arg, node.shape, node.dtype, node.options, node.axis)
+        return self.computed(own, node.shape)
 
     def of_map(self, node: Map) -> Array:
         if node.op == "gather":
@@ -145,7 +147,8 @@ class _NodeValues:
                 return args[0]
         result = mapped(node, args)
         if result is None:
-            leaves = tuple([_stored(arg, node.shape) for arg in args])
+            of = zip(args, node.args, strict=True)
+            leaves = tuple([_stored(array, node.shape, arg.dtype) for array, arg in of])
             return np.asarray(self.made(Map(node.op, leaves, node.shape, node.dtype)))
         if result.shape != node.shape:  # of numbers alone
             return np.broadcast_to(result, node.shape)
@@ -195,10 +198,10 @@ class _NodeValues:
     def over_arrays(self, arg: Expr) -> Expr:
         """``arg`` as an array; of a product or several arrays each of them."""
         if id(arg) not in self.taken:
-            return _stored(self.done[id(arg)], arg.shape)
+            return _as_leaf(arg, self.done[id(arg)])
         assert type(arg) is Map
-        of = zip(self.taken[id(arg)], arg.args, strict=True)
-        leaves = tuple([_stored(array, expr.shape) for array, expr in of])
+        of = zip(arg.args, self.taken[id(arg)], strict=True)
+        leaves = tuple([_as_leaf(expr, array) for expr, array in of])
         return Map(arg.op, leaves, arg.shape, arg.dtype)
 
     def gathered(self, node: Map) -> Array:
@@ -236,9 +239,17 @@ def _flat(array: Array, shape: tuple[int, ...]) -> Array:
     return np.ascontiguousarray(array).reshape(-1)
 
 
-def _stored(array: Array, shape: tuple[int, ...]) -> Leaf:
+def _as_leaf(expr: Expr, array: Array) -> Leaf:
+    """What ``expr`` is, ``array``, as a leaf: itself where it is all of an array in memory."""
+    is_array = type(expr) is Leaf and type(expr.source) is Stored and is_whole(expr)
+    if is_array and array.size == expr.source.buffer.size:  # type: ignore[union-attr]
+        return expr  # type: ignore[return-value]
+    return _stored(array, expr.shape, expr.dtype)
+
+
+def _stored(array: Array, shape: tuple[int, ...], dtype: str) -> Leaf:
     """An array as a leaf."""
-    return whole(Stored(_flat(array, shape), array.dtype.name), shape)
+    return whole(Stored(_flat(array, shape), dtype), shape)
 
 
 def _view(flat: Array, leaf: Leaf) -> Array:

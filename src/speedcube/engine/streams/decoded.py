@@ -100,8 +100,13 @@ def within(each: Sequence[dict[int, Tiled]], held: int, most: int, free: int) ->
     """
     every = {name: one for some in each for name, one in some.items()}
     again = [one for name, one in every.items() if sum(name in some for some in each) > 1]
-    size = sum(math.prod(one.shape) * dtypes.itemsize(one.dtype) for one in again)
+    size = sum(map(tiled_bytes, again))
     return max(0, min(size, most - held, (free - held) // _SHARE))
+
+
+def tiled_bytes(source: Tiled) -> int:
+    """Bytes of all elements of ``source``."""
+    return int(math.prod(source.shape) * dtypes.itemsize(source.dtype))
 
 
 def sources_of(roots: Sequence[Expr]) -> dict[int, Tiled]:

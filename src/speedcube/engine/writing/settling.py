@@ -76,7 +76,7 @@ class _Rebuilt:
             return self.of(source)
         if isinstance(source, Piecewise):
             pieces = tuple(replace(piece, expr=self.of(piece.expr)) for piece in source.pieces)
-            return replace(source, pieces=pieces, call=(source.call[0], (), ""))
+            return replace(source, boxes=pieces, call=(source.call[0], (), ""))
         return source
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from ...errors import MemoryLimitError, ParameterError, WorkerError
 from ...expr.nodes import Expr
 from ...plan.streams import readers_in
 from ...plan.writing import (
+    ENCODING,
     MEMORY,
     OVERHEAD,
     WriteGrid,
@@ -20,6 +21,7 @@ from ...plan.writing import (
     block_bytes,
     read_bytes,
     reals,
+    touched,
     write_grid,
 )
 from .. import machine
@@ -30,7 +32,7 @@ from ..known.drawn import drawing_again
 from ..routines.strictness import check_laws
 from ..rungs import Rung, parse, resolve
 from ..streams.boxwise import SortRoom
-from ..streams.decoded import keeping, sources_of, within
+from ..streams.decoded import keeping, sources_of, tiled_bytes, within
 from .progress import Meter, Show
 from .run import WriteRun, block_sizes, element_bytes, told
 from .settling import bytes_of_settling, digest, settled, settled_first
@@ -108,16 +110,33 @@ class Write:
         plan = WritePlan(
             label, self.rung.name, grid, whole, block, self._held, self.before, reads, size, made
         )
-        kept = self._kept_bytes(plan)
+        if self.rung.kind not in ("core", "cores"):
+            return plan.after(self.before_kept)
+        if not self.before:
+            return self._reading_once(plan)
+        kept = self._kept_bytes(plan, settled_first(self.roots))
         return plan.keeping(kept) if kept else plan.after(self.before_kept)
 
-    def _kept_bytes(self, plan: WritePlan) -> int:
-        """Bytes of decoded chunks that are kept for the blocks from what is computed before."""
-        if not self.before or self.rung.kind not in ("core", "cores"):
-            return 0
-        each = [sources_of(reals(some)) for some in (settled_first(self.roots), self.roots)]
+    def _kept_bytes(self, plan: WritePlan, also: Sequence[Expr]) -> int:
+        """Bytes of decoded chunks that are kept for the blocks, and that ``also`` reads."""
+        each = [sources_of(reals(some)) for some in (also, self.roots)]
         most = min(self.how.memory, MEMORY)
         return within(each, plan.peak_bytes, most, machine.free_memory())
+
+    def _reading_once(self, plan: WritePlan) -> WritePlan:
+        """``plan``, or one of fewer blocks at once, and the chunks kept that all of them read."""
+        again, cores = touched(self.roots, plan.grid.extents), self.rung.workers
+        size = sum(map(tiled_bytes, sources_of(reals(self.roots)).values()))
+        if again <= 1 or not size:
+            return plan
+
+        def seconds(one: WritePlan) -> float:
+            read = again - (again - 1) * one.kept_bytes / size
+            return read / cores + ENCODING / min(one.at_once, cores)
+
+        fewer = [replace(plan, at_once=n) for n in range(plan.at_once, 0, -1)]
+        kept = [one.keeping(self._kept_bytes(one, self.roots)) for one in fewer]
+        return min([plan, *kept], key=seconds)
 
     def write(self) -> None:
         """Write the blocks that are not there, then mark the targets whole."""

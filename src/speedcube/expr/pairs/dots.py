@@ -17,11 +17,12 @@ from ..nodes import Expr, Leaf, Map, Stored, c_strides
 from ..piecewise.build import concatenated
 from ..routines.row import called
 from ..routines.table import ROUTINES
-from .node import pair, parts
+from .node import of_pairs_in, pair, parts
 
 # Products up to which they are taken as they lie; of more what is turned round is copied first, for
 # a dot product along one loop is ten times as quick.
 _FEW: Final = 1 << 13
+_LINE: Final = 16  # pairs of a line from which signs are copied, too
 
 
 class PairsInMemory(NamedTuple):
@@ -68,18 +69,31 @@ def _of_woven(x: PairsInMemory, y: PairsInMemory, axis: int) -> Expr:
         product = build.elementwise("multiply", [x.pairs, right])
         return reductions.dot(product, axes)
 
-    straight = y.pairs if x.sign == -y.sign else _signed(y.pairs, 1, -1)
+    straight = y.pairs if x.sign == -y.sign else _conjugate(y.pairs, y.pairs.shape[axes[0]])
     return pair(part(straight), part(_turned(y.pairs, y.sign, x.sign)))
 
 
 def _turned(pairs: Leaf, first: int, second: int) -> Expr:
     """``pairs`` with the elements of each changed round, and with these signs."""
     shape, strides = pairs.shape, pairs.strides
-    if math.prod(shape) <= _FEW or strides != c_strides(shape):
+    if not _is_long(pairs):
         other = Leaf(pairs.source, shape, pairs.offset + 1, (*strides[:-1], -1))
         return _signed(other, first, second)
     given: tuple[Any, ...] = float(first), float(second)
     return called(ROUTINES["turned_pairs"], [pairs], [shape], pairs.dtype, given)[0]
+
+
+def _is_long(pairs: Leaf) -> bool:
+    """Whether a copy of ``pairs`` makes one loop of a dot product that else has one a pair."""
+    return math.prod(pairs.shape) > _FEW and pairs.strides == c_strides(pairs.shape)
+
+
+def _conjugate(pairs: Leaf, line: int) -> Expr:
+    """``pairs``, so many a line, with the other sign of the second of each."""
+    if line < _LINE or not _is_long(pairs):
+        return _signed(pairs, 1, -1)
+    of = of_pairs_in(pairs).args
+    return called(ROUTINES["conjugate_pairs"], of, [pairs.shape], pairs.dtype, (), (True,))[0]
 
 
 def _signed(pairs: Expr, first: int, second: int) -> Expr:

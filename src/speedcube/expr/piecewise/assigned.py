@@ -1,15 +1,58 @@
-"""An array in one box of which other elements were put."""
+"""An array in boxes of which other elements were put, one box after the other.
+
+What was put where is written down as it comes; it is cut into boxes that do not overlap when these
+are asked for. So a thousand assignments are no thousand arrays of a thousand pieces.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from operator import attrgetter
 from typing import Final
 
-from .. import views
+from ...dataclass import dataclass
 from ..nodes import Expr, Leaf, Piece, Piecewise, Shape, is_whole, whole
 from ..pairs.node import is_pair, pair, parts
+from .cut import cut_along, overwritten, slab_axis
 
 _NAME: Final = "assigned"
+
+
+@dataclass(eq=False)
+class Writes:
+    """What was put into ``base``, in order; several arrays share the beginning of the list."""
+
+    base: Expr
+    pieces: list[Piece]
+    read: bool = False  # whether boxes were made of it
+    copied: int = 0  # bytes that are kept for it alone
+
+
+@dataclass(eq=False)
+class First:
+    """The first ``count`` of ``writes``: what an array is made of. Called, it gives the boxes."""
+
+    writes: Writes
+    count: int
+
+    def given(self) -> tuple[Expr, list[Piece]]:
+        """What there was, and what was put over it, in order."""
+        self.writes.read = True
+        return self.writes.base, self.writes.pieces[: self.count]
+
+    def __call__(self) -> tuple[Piece, ...]:
+        base, some = self.given()
+        axis = slab_axis(base.shape, some)
+        boxes = overwritten(base, some) if axis is None else cut_along(axis, base, some)
+        return tuple(sorted(boxes, key=attrgetter("at")))
+
+    def followed_by(self, piece: Piece) -> First:
+        """These and one more: in the same list, if no other array went on from here."""
+        writes, count = self.writes, self.count
+        if len(writes.pieces) == count:
+            writes.pieces.append(piece)
+            if writes.pieces[count] is piece:  # and no other thread
+                return First(writes, count + 1)
+        return First(Writes(writes.base, [*writes.pieces[:count], piece]), count + 1)
 
 
 def assigned(root: Expr, at: Shape, part: Expr) -> Expr:
@@ -21,54 +64,18 @@ def assigned(root: Expr, at: Shape, part: Expr) -> Expr:
         return root
     if is_pair(root):
         return pair(*(assigned(a, at, b) for a, b in zip(parts(root), parts(part), strict=True)))
-    if not at:
+    if part.shape == root.shape:
         return part
-    base, before = _pieces(root)
-    end = tuple(a + n for a, n in zip(at, part.shape, strict=True))
-    pieces: list[Piece] = []
-    first, last = at[0], end[0]
-    for piece in before:
-        low = piece.at[0]  # the first axis tells nearly always, of many
-        if low >= last or first >= low + piece.expr.shape[0] or _apart(piece, at, end):
-            pieces.append(piece)
-        else:
-            pieces += _without(piece, at, end)
-    if not pieces:
-        return part
-    call = (_NAME, (base, part), f"at={at}")
-    return whole(Piecewise(root.shape, root.dtype, (*pieces, Piece(at, part)), call), root.shape)
+    first = writes_of(root) or First(Writes(root, []), 0)
+    call = (_NAME, (first.writes.base, part), f"at={at}")
+    boxes = first.followed_by(Piece(at, part))
+    return whole(Piecewise(root.shape, root.dtype, boxes, call), root.shape)
 
 
-def _pieces(root: Expr) -> tuple[Expr, tuple[Piece, ...]]:
-    """What ``root`` was before the assignments, and the pieces of which it is made."""
-    if isinstance(root, Leaf) and isinstance(root.source, Piecewise):
-        name, (base, *_), _ = root.source.call if root.source.call[1] else ("", (root,), "")
-        if name == _NAME and is_whole(root) and root.shape == root.source.shape:
-            return base, root.source.pieces
-    return root, (Piece((0,) * len(root.shape), root),)
-
-
-def _apart(piece: Piece, begin: Shape, end: Shape) -> bool:
-    """Whether ``piece`` has nothing in the box from ``begin`` to ``end``."""
-    for low, count, first, last in zip(piece.at, piece.expr.shape, begin, end, strict=True):
-        if low >= last or first >= low + count:
-            return True
-    return False
-
-
-def _without(piece: Piece, begin: Shape, end: Shape) -> Iterator[Piece]:
-    """What is left of ``piece`` outside the box from ``begin`` to ``end``, in which it has some."""
-    low = list(piece.at)
-    high = [a + n for a, n in zip(piece.at, piece.expr.shape, strict=True)]
-    cut = [(max(a, b), min(c, d)) for a, b, c, d in zip(low, begin, high, end, strict=True)]
-    for k, (first, last) in enumerate(cut):
-        if low[k] < first:
-            yield _part(piece, low, [*high[:k], first, *high[k + 1 :]])
-        if last < high[k]:
-            yield _part(piece, [*low[:k], last, *low[k + 1 :]], high)
-        low[k], high[k] = first, last
-
-
-def _part(piece: Piece, low: list[int], high: list[int]) -> Piece:
-    item = tuple(slice(a - o, b - o) for a, b, o in zip(low, high, piece.at, strict=True))
-    return Piece(tuple(low), views.index(piece.expr, item))
+def writes_of(root: Expr) -> First | None:
+    """What was put into an array to make ``root``; None where it is made otherwise."""
+    if type(root) is not Leaf or type(root.source) is not Piecewise:
+        return None
+    boxes = root.source.boxes
+    here = isinstance(boxes, First) and root.shape == root.source.shape and is_whole(root)
+    return boxes if here else None  # type: ignore[return-value]

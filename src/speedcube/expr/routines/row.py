@@ -94,7 +94,12 @@ def called(
     pairs: tuple[bool, ...] = (),
 ) -> list[Leaf]:
     """The results of ``routine`` of ``args``, in shapes that the caller knows."""
-    exprs, views = zip(*[_seen(arg) for arg in args], strict=True)
+    exprs: tuple[Expr, ...] = tuple(args)
+    views: tuple[View | None, ...] = (None,) * len(exprs)
+    for one in exprs:
+        if type(one) is not Leaf or type(one.source) is not Stored:  # arrays are seen as they lie
+            exprs, views = zip(*[_seen(arg) for arg in args], strict=True)
+            break
     arg = exprs[0] if len(exprs) == 1 else Map("several", exprs, *_first(exprs))
     options = (views, given, tuple(results), pairs)  # a `RoutineCall`'s
     if len(results) == 1:
@@ -184,9 +189,8 @@ def results_of(xp: Any, routine: Routine, source: Through, parts: Sequence[Any])
     results = routine.run(xp, *arrays, *call.given)
     if not isinstance(results, tuple):
         results = (results,)
-    dtype = np.dtype(source.dtype)
     return [
-        reals_of(xp, result, dtype).reshape(shape)
+        reals_of(xp, result, source.dtype).reshape(shape)
         for result, shape in zip(results, call.results, strict=True)
     ]
 
@@ -226,6 +230,8 @@ def reals_of(xp: Any, array: Any, dtype: Any) -> Any:
         return array  # as nearly always
     array = xp.asarray(array)
     if array.dtype.kind == "c":
+        if array.ndim and array.dtype.char == _PAIRS.get(dtype) and array.flags.c_contiguous:
+            return array.view(dtype).reshape((*array.shape, 2))
         array = xp.ascontiguousarray(array)
         pairs = array.view(_PARTS[array.dtype.char])
         array = pairs.reshape((*array.shape, 2))
@@ -233,6 +239,7 @@ def reals_of(xp: Any, array: Any, dtype: Any) -> Any:
 
 
 _PARTS: Final = {"F": "float32", "D": "float64"}
+_PAIRS: Final = {"float32": "F", "float64": "D"}
 
 
 def bytes_of(routine: Routine, source: Through) -> int:

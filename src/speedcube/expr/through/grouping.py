@@ -100,7 +100,13 @@ def _foremost(values: Array, name: str) -> int:
 
 
 def _place(name: str) -> Callable[..., Any]:
-    return lambda values, _, places: places[_foremost(values, name)] if len(values) else -1
+    """Of equals the first, zeros among them."""
+
+    def place(values: Array, options: Options, places: Array) -> Any:
+        alike = values + values.dtype.type(0) if values.dtype.kind == "f" else values
+        return places[_foremost(alike, name)] if len(values) else -1
+
+    return place
 
 
 def _element(name: str) -> Callable[..., Any]:

@@ -20,6 +20,7 @@ ORDER_FREE: Final = "order-free law"
 # Why bits are the same, whoever begins with which element.
 BY_VALUE: Final = "by value, NaN last, then by position: whoever compares which"
 BY_KEYS: Final = "by integer keys that order like the numbers, NaN first, -0 below +0: in any order"
+PLACES_BY_KEYS: Final = f"{BY_KEYS.replace(', -0 below +0', ', zeros alike')}, then by place"
 BY_TREE: Final = "neighbours 2k and 2k + 1 first, then their products, by place"
 COUNTED: Final = "counted: in any order"
 ONE_BY_ONE: Final = "of integers, exact: one after the other"

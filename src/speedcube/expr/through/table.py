@@ -15,6 +15,7 @@ from .operation import (
     EXACT,
     ONE_BY_ONE,
     ORDER_FREE,
+    PLACES_BY_KEYS,
     Operation,
 )
 
@@ -90,7 +91,7 @@ _EXACTLY: Final = {
 }
 _FOREMOST: Final = {
     **dict.fromkeys(("min", "max"), BY_KEYS),
-    **dict.fromkeys(("argmin", "argmax"), f"{BY_KEYS}, then by place"),
+    **dict.fromkeys(("argmin", "argmax"), PLACES_BY_KEYS),
     **dict.fromkeys(("first", "last"), "by place: who lies first or last"),
 }
 _GROUPED: Final = {

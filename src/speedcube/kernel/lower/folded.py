@@ -2,6 +2,7 @@
 
 A result is one word of its own size while it is folded, and its place. Floats are folded as
 integers that order like them, as in records (`rules.order_key`): -0 below +0, NaN before all.
+Where places are asked for, zeros are equal.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from .elements import elements
 from .lower import leaf_codes
 from .many import LEAST_RESULTS, LONG_LINE, Layout, lanes_over
 from .parameters import Parameters
-from .rules import cast
+from .rules import cast, one_zero
 
 OPS: Final = {
     "sum": "sum",
@@ -174,9 +175,13 @@ def _folded(
         place = next(k for k, leaf in enumerate(space.leaves) if leaf is source.arg)
         bits = b.input(f"leaf{place}", "uint16").bitcast(word)
         size = bits & b.const(np.iinfo(word).max, word)
+        if source.op.startswith("arg"):
+            none = b.const(0, word)
+            bits = b.select(size.compare("eq", none), none, bits)
         return _key(b, bits, size.compare("gt", b.const(_INFINITY[word], word)), nan)
     if not dtypes.is_float(value.type):
         return cast(b, value, word)
+    value = one_zero(b, value) if source.op.startswith("arg") else value
     return _key(b, value.bitcast(word), value.compare("ne", value), nan)
 
 

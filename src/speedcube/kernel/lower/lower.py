@@ -25,7 +25,7 @@ from .alike import Lowered, alike
 from .elements import elements, one_nan
 from .exact_products import Summand, products
 from .parameters import Parameters, stream_of
-from .rules import cast, order_key
+from .rules import cast, one_zero, order_key
 
 _LANES = 16  # a segment must give at least this many blocks to be worth generating whole
 
@@ -195,8 +195,10 @@ def sink_for(
         return Sink("store", dtypes.stored(dtype), unit_stride=unit)
     if reduction in KEYED:
         kind, highest, skips = KEYED[reduction]
+        places = "at" in FOLDS[kind].outputs
+        value = one_zero(b, value) if places else value
         b.output("x", order_key(b, value, highest, skips))
-        if "at" in FOLDS[kind].outputs:
+        if places:
             b.output("at", b.input(f"leaf{len(space.leaves) - 1}", "int64"))
         return Sink(kind, value.type)
     if reduction == "sum" and not dtypes.is_float(value.type):

@@ -247,6 +247,11 @@ RULES: Final[dict[str, Rule]] = {
 }
 
 
+def one_zero(b: Builder, x: Value) -> Value:
+    """``x`` with +0 for -0: where places are asked for, both are the same."""
+    return x + b.const(0.0, x.type) if dtypes.is_float(x.type) else x
+
+
 def order_key(b: Builder, x: Value, highest: bool, skips: bool = False) -> Value:
     """An int64 that orders like ``x`` (reversed for ``highest``), -0 below +0.
 

@@ -71,23 +71,13 @@ class CarriedColumns:
 
     def snapshot(self) -> Any:
         """What `restore` goes on from."""
-        return [
-            (one.call.state.copy(), {c: _copied(x) for c, x in one.slow.items()}, one.lost.copy())
-            for _, _, one in self.columns
-        ]
+        return [(one.call.state.copy(), one.odd.snapshot()) for _, _, one in self.columns]
 
     def restore(self, known: Any) -> None:
         """Go on from where ``known`` was taken."""
-        for (_, _, one), (state, slow, lost) in zip(self.columns, known, strict=True):
-            one.call.state[...], one.lost = state, lost.copy()
-            one.slow = {c: _copied(line) for c, line in slow.items()}
-
-
-def _copied(line: Any) -> Any:
-    """A line that goes on by itself."""
-    new = line_of(line.source, line.position, TILE)
-    new.call.state[...] = line.call.state
-    return new
+        for (_, _, one), (state, odd) in zip(self.columns, known, strict=True):
+            one.call.state[...] = state
+            one.odd.restore(odd)
 
 
 def _nowhere(*_: int) -> Panel:

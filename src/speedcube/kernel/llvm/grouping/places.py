@@ -6,8 +6,8 @@
 ``state`` has the number of each element's group, int64; ``best`` two int64 a group and for what is
 in none: the key of the element that comes first so far, and its place, -1 where there is none.
 
-Keys order like the elements, -0 below 0; NaN has the least, unless it is left out. Elements come
-in the order of their places, so the first of equals stays.
+Keys order like the elements, -0 below 0 or as 0; NaN has the least, unless it is left out.
+Elements come in the order of their places, so the first of equals stays.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ def _key(t: Text, program: Foremost, x: str) -> str:
             key = t.i64("xor", key, _LEAST)
         return t.i64("xor", key, -1) if program.last else key
     wide = x if scalar == "double" else t.op(f"fpext {scalar} {x} to double")
+    wide = t.op(f"fadd double {wide}, 0.0") if program.zeros else wide
     bits = t.op(f"bitcast double {wide} to i64")
     key = t.i64("xor", bits, t.i64("and", t.i64("ashr", bits, 63), _MOST))
     key = t.i64("xor", key, -1) if program.last else key

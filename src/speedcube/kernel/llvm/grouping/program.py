@@ -24,13 +24,14 @@ class Foremost:
     """A kernel that finds which element of ``dtype`` comes first in its group.
 
     ``by_value``: the least one; else by position. ``last``: the greatest, or the last one.
-    ``skip``: NaN is none of them.
+    ``skip``: NaN is none of them. ``zeros``: -0 is 0.
     """
 
     dtype: str
     by_value: bool
     last: bool
     skip: bool
+    zeros: bool
 
 
 @dataclass(frozen=True)

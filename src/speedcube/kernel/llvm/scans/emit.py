@@ -12,6 +12,7 @@ from .columns.products import ColumnProducts, RunningColumnProducts
 from .columns.sums import ExactColumnSums, WrappingColumnSums
 from .frame import LineFrame, ScanFrame
 from .products import ProductScan, RunningProductScan
+from .several import several
 from .sums import ExactSumScan, WrappingSumScan
 
 
@@ -50,7 +51,8 @@ def emit_scan(program: Scan, lanes: int) -> str:
         columns = ColumnFrame(program, lanes)
         return _text(columns, COLUMN_SCANS[which](columns))
     lines = LineFrame(program, lanes)
-    return _text(lines, SCANS[which](lines))
+    text = _text(lines, SCANS[which](lines))
+    return several(program, text) if program.several else text
 
 
 def _text(frame: ScanFrame, scan: ScanText) -> str:

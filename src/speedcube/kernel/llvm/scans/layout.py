@@ -2,7 +2,7 @@
 
 ``words`` (int64): how many elements there are, the first one's position in its line, a line's
 length, whether no more elements follow; then two answers: how many elements were taken, and how
-many results a product gave.
+many results a product gave. Where a call takes several lines: how many.
 
 ``state`` is what goes on from one call to the next, in 8-byte words:
 
@@ -21,6 +21,8 @@ from ...program import LIMBS
 
 COUNT, POSITION, LENGTH, LAST, TAKEN, RESULTS = range(6)
 WORDS: Final = 6
+LINES: Final = 6
+SEVERAL_WORDS: Final = 7
 PARTS: Final = 3  # of a running sum
 LIMBS_AT: Final = 4  # of a state
 STATE: Final = LIMBS_AT + LIMBS  # 8-byte words

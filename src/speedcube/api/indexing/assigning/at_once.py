@@ -11,11 +11,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ...engine.stepwise.number import may_be_number, number_of
-from ...expr.graph import below, is_short
-from ...expr.nodes import Deferred, Leaf, Map, Piecewise, Reduced, Scanned, Stored, whole
-from ..array import Array
-from ..sources import asarray
+from ....engine.stepwise.number import may_be_number, number_of
+from ....expr.graph import below, is_short
+from ....expr.nodes import Deferred, Leaf, Map, Piecewise, Reduced, Scanned, Stored, whole
+from ...array import Array
+from ...sources import asarray
 
 EARLY: Final = 4  # assignments after which an array that reads itself is computed to memory
 _NUMBERS: Final = 1 << 16  # of a value that is computed at once

@@ -7,25 +7,26 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...engine.machine import free_memory
-from ...errors import DTypeError, ParameterError, RangeError, ShapeError
-from ...expr import gather, views
-from ...expr.nodes import Expr, Shape, const
-from ...expr.piecewise.assigned import assigned
-from ...expr.views import Affine, Axis
-from ..array import Array, array_of
-from ..creation import full
-from ..elementwise import where
-from ..methods.evaluation import in_memory
-from ..sources import asarray
+from ....engine.machine import free_memory
+from ....errors import DTypeError, ParameterError, RangeError, ShapeError
+from ....expr import gather, views
+from ....expr.nodes import Expr, Shape, const
+from ....expr.piecewise.assigned import assigned
+from ....expr.views import Affine, Axis
+from ...array import Array, array_of
+from ...creation import full
+from ...elementwise import where
+from ...methods.evaluation import in_memory
+from ...sources import asarray
+from ..items import DEPTH
+from ..keys import Key, check_mask, entries, is_mask, lone_mask, parsed
+from ..places import mask_of
+from ..reading import together
+from ..selection import Selection
 from .at_once import is_little, numbers_of
 from .in_place import REFUSED, wrote_at_once
-from .items import DEPTH
-from .keys import Key, check_mask, entries, is_mask, lone_mask, parsed
+from .noting import noted
 from .own_memory import own_memory
-from .places import mask_of
-from .reading import together
-from .selection import Selection
 from .strides import between
 
 _NUMBERS: Final = (bool, int, float, np.generic)
@@ -48,6 +49,8 @@ def assign(array: Array, item: Any, value: Any) -> None:
         return
     if wrote_at_once(array, item, value):
         return
+    if noted(array, item, value):
+        return
     if is_little(value, array, array._writes >= DEPTH):
         value = numbers_of(value)
         _to_memory(array)
@@ -57,7 +60,7 @@ def assign(array: Array, item: Any, value: Any) -> None:
         _to_memory(array)
         if array._writes > DEPTH and _wrote_in_place(array, item, value):
             return
-    items = entries(item, array.shape)
+    items = tuple(map(_as_now, entries(item, array.shape)))
     if _at_many_places(array, items) and isinstance(value, _AT_HAND):
         _to_memory(array)
         if _wrote_in_place(array, item, value):
@@ -156,7 +159,12 @@ def _cast(value: Any, array: Array) -> Array:
             kind = RangeError if isinstance(err, OverflowError) else ParameterError
             raise kind(f"{value!r} cannot be an element of dtype {array.dtype}: {err}") from err
         return full((), one.item(), array.dtype)
-    return array_of(value).astype(array.dtype)
+    return array_of(_as_now(value)).astype(array.dtype)
+
+
+def _as_now(one: Any) -> Any:
+    """A copy of an array of NumPy's: what is written there later is not assigned."""
+    return one.copy() if isinstance(one, np.ndarray) else one
 
 
 # Boxes -------------------------------------------------------------------------------------------

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ...dataclass import dataclass
-from ...expr.nodes import Expr, Leaf, Map, Stored, is_whole
-from ...expr.pairs.node import interleaved, is_pair, of_pairs_in
-from ..array import Array
+from ....dataclass import dataclass
+from ....expr.nodes import Expr, Leaf, Map, Stored, is_whole
+from ....expr.pairs.node import interleaved, is_pair, of_pairs_in
+from ...array import Array
 
 
 @dataclass(eq=False)

@@ -13,14 +13,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ...expr.graph import below, is_short
-from ...expr.nodes import Expr, Stored, whole
-from ...expr.pairs.node import is_pair, of_pairs_in, parts
-from ...expr.sources.at_hand import seen
-from ..array import Array
-from ..methods.evaluation import in_memory
+from ....expr.graph import below, is_short
+from ....expr.nodes import Expr, Stored, whole
+from ....expr.pairs.node import is_pair, of_pairs_in, parts
+from ....expr.sources.at_hand import seen
+from ...array import Array
+from ...methods.evaluation import in_memory
+from ..items import DEPTH
 from .at_once import is_plain, number_at_hand
-from .items import DEPTH
 from .own_memory import own_memory
 
 SMALL: Final = 1 << 14  # elements of an array that is copied by an assignment: 10 us
@@ -43,7 +43,7 @@ def wrote_at_once(array: Array, item: Any, value: Any) -> bool:
     if type(value) is Array and value is not array and not value._expr.shape:
         value = number_at_hand(value)
     kind = type(value)
-    if kind not in _PLAIN and not _is_cast_alike(value, array._expr.dtype):
+    if kind not in _PLAIN and not is_cast_alike(value, array._expr.dtype):
         return False
     if type(item) is not int and not _is_at_hand(item):
         return False
@@ -63,7 +63,7 @@ def wrote_at_once(array: Array, item: Any, value: Any) -> bool:
     return True
 
 
-def _is_cast_alike(value: Any, dtype: str) -> bool:
+def is_cast_alike(value: Any, dtype: str) -> bool:
     """Whether ``value`` is NumPy's, and casting it to ``dtype`` gives a kernel's bits."""
     if type(value) is complex:
         return dtype.startswith("complex")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...expr import build, gather, views
-from ...expr.nodes import Expr, Leaf, Position, Shape
+from ....expr import build, gather, views
+from ....expr.nodes import Expr, Leaf, Position, Shape
 
 
 def between(

@@ -1,0 +1,157 @@
+"""An array that was assigned to often: what was put where, in order, some rows at a time.
+
+So strips of columns cost one way through memory, and a box no more than to copy it there: a plan
+costs 10 to 30 us a box. What cannot be made so is planned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...dataclass import dataclass
+from ...expr.nodes import Expr, Leaf, Piece, Piecewise, is_whole
+from ...expr.push import push
+from ...expr.views import index, indexed
+from ...late import futures
+from .. import machine
+from ..boxes import Stop
+from .into import Storing, called
+from .moves import copied, values_of
+
+Array: TypeAlias = NDArray[Any]
+
+LEAST: Final = 1 << 16  # elements; fewer are one call
+FEW: Final = 3  # boxes up to which nothing is made that is written over
+_BYTES: Final = 1 << 22  # of the results that are made at a time; they stay in the cache
+_NEAR: Final = 1 << 15  # elements that are sooner made and written over than left out
+_STOP: Final = Stop()
+
+
+class _PlannedError(Exception):
+    """What is left to the planner: it never leaves this module."""
+
+
+@dataclass(frozen=True, eq=False)
+class _InPlace:
+    """What is in a ``share`` of the results: ``values`` that are at hand, or ``expr``."""
+
+    first: int
+    end: int
+    share: Array
+    values: Array | None
+    expr: Expr
+    call: Storing | None = None  # what makes all of it
+
+    def make(self, low: int, high: int) -> None:
+        """Its rows from ``low`` to ``high`` of the results."""
+        low, high = max(low - self.first, 0), min(high, self.end) - self.first
+        share = self.share[low:high]
+        if self.values is not None:
+            copied(self.values[low:high] if self.values.ndim else self.values, share, _STOP)
+            return
+        all_of_it = len(share) == self.end - self.first
+        call = self.call if all_of_it else called(_rows(self.expr, low, high))
+        if call is None:
+            raise _PlannedError
+        if share.flags.c_contiguous:
+            call.into(share)
+        else:
+            made = np.empty(share.shape, share.dtype)
+            call.into(made)
+            share[...] = made
+
+
+def put_together(root: Expr, workers: int) -> Array | None:
+    """The values of ``root``, by ``workers`` threads; None where it is no such array."""
+    if type(root) is not Leaf or type(root.source) is not Piecewise or not is_whole(root):
+        return None
+    boxes, shape, size = root.source.boxes, root.source.shape, math.prod(root.shape)
+    if isinstance(boxes, tuple) or root.shape != shape or size < LEAST:
+        return None
+    base, pieces = boxes.given()
+    if len(pieces) <= FEW or sum([math.prod(one.expr.shape) for one in pieces]) > 2 * size:
+        return None  # little is left of what was put there first
+    if 8 * size + 2 * workers * _BYTES > machine.free_memory():
+        return None
+    result = np.empty(shape, root.dtype)
+    try:
+        _fill(result, [*_under(base, pieces, result), *_over(pieces, result)], workers)
+    except _PlannedError:
+        return None
+    return result
+
+
+def _fill(result: Array, boxes: Sequence[_InPlace], workers: int) -> None:
+    rows = max(1, _BYTES * len(result) // result.nbytes)
+    share = max(-(-len(result) // workers), rows)
+    make = partial(_make, boxes, rows)
+    ends = [(low, min(low + share, len(result))) for low in range(0, len(result), share)]
+    if len(ends) == 1:
+        make(ends[0])
+        return
+    with futures.ThreadPoolExecutor(workers) as pool:
+        list(pool.map(make, ends))
+
+
+def _make(boxes: Sequence[_InPlace], rows: int, ends: tuple[int, int]) -> None:
+    """What lies between the ``ends``, ``rows`` at a time."""
+    begin, end = ends
+    for low in range(begin, end, rows):
+        high = min(low + rows, end)
+        for box in boxes:
+            if box.first < high and low < box.end:
+                box.make(low, high)
+
+
+def _box(first: int, share: Array, expr: Expr) -> _InPlace:
+    """``expr`` in its ``share`` of the results, from row ``first`` on."""
+    values = values_of(expr, {})
+    call = called(expr) if values is None else None
+    if values is None and call is None:
+        raise _PlannedError
+    return _InPlace(first, first + len(share), share, values, expr, call)
+
+
+def _rows(expr: Expr, low: int, high: int) -> Expr:
+    item = (slice(low, high),)
+    return index(expr, item) if isinstance(expr, Leaf) else push(expr, indexed(expr.shape, item))
+
+
+def _under(base: Expr, pieces: Sequence[Piece], result: Array) -> Iterator[_InPlace]:
+    """The rows of ``base`` of which something is left."""
+    near, last = _NEAR * len(result) // result.size, 0
+    values = values_of(base, {})
+    if (
+        values is not None
+        and list(map(abs, values.strides)) != sorted(map(abs, values.strides))[::-1]
+    ):
+        raise _PlannedError  # results lie as what they are made of
+    whole = sorted(_ends(one) for one in pieces if one.expr.shape[1:] == base.shape[1:])
+    rows = list[tuple[int, int]]()
+    for first, end in [*whole, (len(result), len(result))]:
+        if last < first:
+            if rows and last - rows[-1][1] <= near:
+                rows[-1] = rows[-1][0], first
+            else:
+                rows.append((last, first))
+        last = max(last, end)
+    for first, end in rows:
+        yield _box(first, result[first:end], _rows(base, first, end))
+
+
+def _over(pieces: Sequence[Piece], result: Array) -> Iterator[_InPlace]:
+    """What was put over it."""
+    for one in pieces:
+        where = zip(one.at, one.expr.shape, strict=True)
+        share = result[tuple([slice(at, at + n) for at, n in where])]
+        yield _box(one.at[0], share, one.expr)
+
+
+def _ends(piece: Piece) -> tuple[int, int]:
+    return piece.at[0], piece.at[0] + piece.expr.shape[0]

@@ -1,0 +1,67 @@
+"""The elements of a short expression put into memory that is there, by one call of a kernel."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from numpy.typing import NDArray
+
+from ...dataclass import dataclass
+from ...expr.graph import is_short
+from ...expr.nodes import Expr
+from ...expr.push import in_place
+from ...kernel.llvm.simd import targets
+from ..cpu import address_of
+from ..small.again import few_structure
+from ..small.call import OneCall, Reusable
+from ..small.known import met, note, reusable
+from ..small.structure import MOST_NODES, NotSmallError, Structure, structure_of
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Storing:
+    """A kernel, and what it is to be given."""
+
+    ready: Reusable
+    found: Structure
+
+    def into(self, out: Array) -> None:
+        """Put its elements into ``out``, which lies in C order."""
+        idle = self.ready.idle
+        try:
+            call = idle.pop()
+        except IndexError:
+            call = OneCall(self.ready)
+        call.store(self.found, address_of(out))
+        idle.append(call)
+
+
+def called(root: Expr) -> Storing | None:
+    """What makes the elements of ``root``; None where they are more than a call of a kernel."""
+    few = few_structure(root)
+    if few is None:
+        if not is_short(root, MOST_NODES):
+            return None
+        root = in_place(root, MOST_NODES)
+        few = few_structure(root)
+    # Where random numbers begin is part of their kernel: another one for each box.
+    if few is None or few.on_device or few.reads or few.random:
+        return None
+    if (known := met((targets()[0], few.key))) is not None:
+        ready, few.line = known
+        return Storing(ready, few) if _stores(ready) else None
+    try:
+        found = structure_of(root)
+        new = None if found.source is not None else reusable(found)
+    except NotSmallError:
+        return None
+    if new is None or not _stores(new):
+        return None
+    note(targets()[0], few, new, found)
+    return Storing(new, found)
+
+
+def _stores(ready: Reusable) -> bool:
+    return ready.slots.stage.source is None and ready.slots.order is None

@@ -1,0 +1,67 @@
+"""What is only moved: by NumPy's copies, and where it is much by a kernel that passes the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+from speedcube.engine import cpu
+from speedcube.engine.pieces import moves
+
+DTYPES: Final = ("float64", "float32", "float16", "uint8", "bool", "int64")
+CALLS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "insert": lambda m, x: m.insert(x, 3, 0, axis=0),
+    "delete": lambda m, x: m.delete(x, 3, axis=1),
+    "pad": lambda m, x: m.pad(x, 2),
+    "concatenate": lambda m, x: m.concatenate([x[::-1], x[::2]]),
+    "turned": lambda m, x: m.concatenate([x.T, x.T], axis=1),
+    "repeat": lambda m, x: m.repeat(x, 2, axis=1),
+}
+
+
+@pytest.fixture
+def stores(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What kernels stored."""
+    found: list[Any] = []
+    run = cpu.run_store
+
+    def counted(*args: Any) -> None:
+        found.append(args[2])
+        run(*args)
+
+    monkeypatch.setattr(cpu, "run_store", counted)
+    return found
+
+
+def odd(dtype: str) -> np.ndarray:
+    """Elements of all bits, signaling NaNs among them."""
+    size = np.dtype(dtype).itemsize
+    bits = np.random.default_rng(5).integers(0, 2**63, (60, 70), np.uint64).astype(f"u{size}")
+    if dtype == "bool":
+        bits &= np.uint8(1)
+    if np.dtype(dtype).kind == "f":
+        info = np.finfo(dtype)
+        bits[7, :2] = np.array([np.inf, -np.inf], dtype).view(bits.dtype) + bits.dtype.type(1)
+        assert np.isnan(bits.view(info.dtype)[7, :2]).all()
+    return bits.view(dtype)
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_much_is_stored_by_kernels_with_the_same_bits(
+    name: str, dtype: str, stores: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are; what is repeated or turned is left to NumPy."""
+    x = odd(dtype)
+    wanted = CALLS[name](np, x)
+    for far, by_kernels in ((1 << 24, False), (x.nbytes // 4, name not in ("turned", "repeat"))):
+        monkeypatch.setattr(moves, "FAR", far)
+        for rung in ("core", "cores:2"):
+            stores.clear()
+            made = CALLS[name](sc, sc.asarray(x)).compute(on=rung)
+            assert made.tobytes() == wanted.tobytes()
+            assert any(one.size > 1000 for one in stores) is by_kernels  # not the row of zeros
