@@ -52,7 +52,6 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
 
     Examples
     --------
-    >>> import speedcube as sc
     >>> sc.convolve([1, 2, 3], [0, 1, 1]).compute()
     array([0, 1, 3, 5, 3])
     """
@@ -79,7 +78,6 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
 
     Examples
     --------
-    >>> import speedcube as sc
     >>> sc.correlate([1, 2, 3], [0, 1, 2]).compute()
     array([8])
     """
@@ -129,19 +127,12 @@ def _whole(long: Array, short: Array, count: int, results: int) -> Array:
 
 def _partly(long: Array, short: Array, first: int, results: int) -> Array:
     """Those whose ``short`` begins at ``first`` or behind, in part beyond ``long``: 0 there."""
-    place = _places(first, results, len(short))
+    made: Any = np.arange if results * len(short) <= _AT_HAND else arange
+    place = made(first, first + results)[:, None] + made(len(short))
     inside = (place >= 0) & (place < len(long))
-    place, inside = array_of(place), array_of(inside)
-    met = long._view(gather.take(long._expr, place._expr, 0), None)
+    met = long._view(gather.take(long._expr, array_of(place)._expr, 0), None)
     none = long.dtype.type(0).item()
     return inner_products(either(inside, met, none), either(inside, short, none))
-
-
-def _places(first: int, results: int, count: int) -> Any:
-    """Where each element of ``short`` lies, for each result: few are at hand, many are lazy."""
-    if results * count > _AT_HAND:
-        return arange(first, first + results)[:, None] + arange(count)
-    return np.arange(first, first + results)[:, None] + np.arange(count)
 
 
 def interp(
