@@ -342,6 +342,21 @@ def test_what_comes_behind_odd_elements_of_columns(monkeypatch: pytest.MonkeyPat
     assert left[:2] == [2, 1]  # what was beyond float64 fits again
 
 
+def test_a_wide_sum_is_rounded_by_its_last_bit_wherever_that_is() -> None:
+    """Ties, with a bit of either sign far below, or without."""
+    ends = [(e, k) for e in range(-1000, 1001, 37) for k in (*range(1, 130), *range(130, 2000, 61))]
+    lines = np.array(
+        [
+            [sign * 2.0**e, odd * 2.0 ** (e - 52), 2.0 ** (e - 53), low * 2.0 ** (e - 53 - k)]
+            for e, k in ends
+            if e - 53 - k >= -1074
+            for sign, odd, low in ((1, 0, 1), (1, 1, -1), (-1, 1, 1), (-1, 0, -1), (1, 1, 0))
+        ]
+    )
+    wanted = [[math.fsum(line[: k + 1]) for k in range(4)] for line in lines.tolist()]
+    assert_same_bits(sc.cumsum(lines, axis=1).compute(on="core"), np.array(wanted) + 0.0)
+
+
 def test_columns_of_scales_of_their_own() -> None:
     """A column has its own units: one of 1e300 beside one of 1e-300 needs no limbs."""
     values = RNG.normal(size=(2000, 8)) * 10.0 ** np.linspace(-300, 300, 8)

@@ -142,9 +142,26 @@ finite:
   %top = load i64, ptr %ptop
   %sign = ashr i64 %top, 63
   %fill = and i64 %sign, 4294967295
-  br label %search
+  %fill1 = insertelement <8 x i64> poison, i64 %fill, i64 0
+  %fill8 = shufflevector <8 x i64> %fill1, <8 x i64> poison, <8 x i32> zeroinitializer
+  br label %high
+high:
+  %kh = phi i64 [ 66, %finite ], [ %kh8, %higher ]
+  %far = icmp sge i64 %kh, 10
+  br i1 %far, label %eight, label %search
+eight:
+  %kfirst = sub i64 %kh, 7
+  %p8 = getelementptr i64, ptr %limbs, i64 %kfirst
+  %d8 = load <8 x i64>, ptr %p8, align 8
+  %says8 = icmp ne <8 x i64> %d8, %fill8
+  %said8 = bitcast <8 x i1> %says8 to i8
+  %some8 = icmp ne i8 %said8, 0
+  br i1 %some8, label %search, label %higher
+higher:
+  %kh8 = sub i64 %kh, 8
+  br label %high
 search:
-  %k = phi i64 [ 66, %finite ], [ %below, %search ]
+  %k = phi i64 [ %kh, %high ], [ %kh, %eight ], [ %below, %search ]
   %pk = getelementptr i64, ptr %limbs, i64 %k
   %dk = load i64, ptr %pk
   %says = icmp ne i64 %dk, %fill
@@ -159,9 +176,21 @@ found:
   %p0 = getelementptr i64, ptr %limbs, i64 %k0
   %d1 = load i64, ptr %p1
   %d0 = load i64, ptr %p0
-  br label %rest
+  br label %low
+low:
+  %jl = phi i64 [ 0, %found ], [ %jl8, %lower ]
+  %jl8 = add i64 %jl, 8
+  %within = icmp sle i64 %jl8, %k0
+  br i1 %within, label %lower, label %rest
+lower:
+  %pl8 = getelementptr i64, ptr %limbs, i64 %jl
+  %dl8 = load <8 x i64>, ptr %pl8, align 8
+  %left8 = icmp ne <8 x i64> %dl8, zeroinitializer
+  %bits8 = bitcast <8 x i1> %left8 to i8
+  %any8 = icmp ne i8 %bits8, 0
+  br i1 %any8, label %whole, label %low
 rest:
-  %j = phi i64 [ 0, %found ], [ %jnext, %look ]
+  %j = phi i64 [ %jl, %low ], [ %jnext, %look ]
   %over = icmp sge i64 %j, %k0
   br i1 %over, label %whole, label %look
 look:
@@ -171,7 +200,7 @@ look:
   %left = icmp ne i64 %dj, 0
   br i1 %left, label %whole, label %rest
 whole:
-  %sticky = phi i128 [ 0, %rest ], [ 1, %look ]
+  %sticky = phi i128 [ 0, %rest ], [ 1, %look ], [ 1, %lower ]
   %s = sext i64 %sign to i128
   %s96 = shl i128 %s, 96
   %w2 = zext i64 %dk to i128
