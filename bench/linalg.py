@@ -142,9 +142,10 @@ ROWS: Final[dict[str, tuple[str, Callable[[], tuple[Any, ...]]]]] = {
 
 def run(code: Any, names: dict[str, Any], on: str) -> Any:
     value = eval(code, names)
+    to = "numpy" if on == "core" else "cupy"  # where the arrays lie, their results are left
     if isinstance(value, tuple):
-        return sc.compute(*value, on=on) if isinstance(value[0], sc.Array) else value
-    return value.compute(on=on) if isinstance(value, sc.Array) else value
+        return sc.compute(*value, on=on, to=to) if isinstance(value[0], sc.Array) else value
+    return value.compute(on=on, to=to) if isinstance(value, sc.Array) else value
 
 
 def measured(text: str, arrays: tuple[Any, ...], on: str) -> dict[str, Any]:
@@ -182,6 +183,16 @@ def facts(on: str) -> dict[str, Any]:
         (line for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
         platform.processor(),
     )
+    gpu: dict[str, Any] = {}
+    if on != "core":
+        cupy: Any = __import__("cupy")
+        named = cupy.cuda.runtime.getDeviceProperties(0)["name"]
+        gpu = {
+            "gpu": named.decode(),
+            "cupy": cupy.__version__,
+            "cuda": cupy.cuda.runtime.runtimeGetVersion(),
+            "driver": cupy.cuda.runtime.driverGetVersion(),
+        }
     source = hashlib.sha256()
     for file in sorted(Path(sc.__file__).parent.rglob("*.py")):
         source.update(file.read_bytes())
@@ -189,6 +200,7 @@ def facts(on: str) -> dict[str, Any]:
         "machine": cpu.partition(":")[2].strip() or cpu,
         "cores": os.cpu_count(),
         "on": on,
+        **gpu,
         "versions": {"python": platform.python_version(), "numpy": np.__version__},
         "command": " ".join(["python", "bench/linalg.py", *sys.argv[1:]]),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -208,7 +220,9 @@ def main() -> None:
         for name, (text, arrays) in ROWS.items():
             if options.only in name:
                 found[name] = {"text": text, **measured(text, arrays(), options.on)}
-                print(f"{found[name]['ratio']:8.2f}  {name}", flush=True)
+                one = found[name]
+                took = f"{min(one['ours']) * 1e6:10.0f} {min(one['theirs']) * 1e6:10.0f} us"
+                print(f"{one['ratio']:8.2f} {took}  {name}", flush=True)
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         table = {**facts(options.on), "rows": found}

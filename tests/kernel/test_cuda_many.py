@@ -93,6 +93,10 @@ def both(x: np.ndarray, op: str, **options: Any) -> list[sc.Array]:
     ]
 
 
+def _second(shape: tuple[int, ...], dtype: str) -> sc.Array:
+    return sc.asarray(normals(*shape, 1, dtype=dtype)[..., 0])
+
+
 def _rng() -> sc.random.Generator:
     return sc.random.default_rng(3)
 
@@ -203,6 +207,34 @@ CASES: dict[str, Callable[[], list[sc.Array]]] = {
         sc.asarray((normals(50, 70, 3) * 50).astype("uint8")).mean(axis=(0, 1)),
         sc.asarray(normals(40, 9, 11, 5)).sum(axis=(0, 2)),
         sc.asarray(normals(12, 10, 20)).mean(axis=1),
+    ],
+    **{
+        f"dots of {dtype}": lambda dtype=dtype: [
+            sc.vecdot(sc.asarray(normals(*shape, dtype=dtype)), _second(shape, dtype), axis=axis)
+            for shape in ((1, 37), (2, 37), (3, 300), (67, 37), (5, 9000))
+            for axis in (0, 1)
+        ]
+        for dtype in FLOATS
+    },
+    "hard dots": lambda: [
+        sc.vecdot(sc.asarray(hard(n)), sc.asarray(hard(n)[::-1].copy()), axis=0) for n in (2, 5, 70)
+    ],
+    "hard dots of rows": lambda: [
+        sc.vecdot(sc.asarray(hard(n).T.copy()), sc.asarray(hard(n)[::-1].T.copy())) for n in (3, 70)
+    ],
+    "dots of wide numbers": lambda: [
+        sc.vecdot(sc.asarray(wide(500, n)), sc.asarray(wide(500, n)[::-1].copy())) for n in (3, 40)
+    ],
+    "norms": lambda: [
+        sc.linalg.norm(sc.asarray(normals(700, 3)), axis=1),
+        sc.linalg.norm(sc.asarray(normals(3, 700, dtype="float32")), axis=0),
+    ],
+    "one dot": lambda: [sc.vecdot(sc.asarray(normals(20_000)), sc.asarray(normals(20_001)[1:]))],
+    "means of wide integers": lambda: [
+        y
+        for dtype in ("int64", "uint64")
+        for n in (1, 3, 8, 67)
+        for y in both(whole(dtype, n, 37), "mean")
     ],
     "alone": lambda: [
         sc.asarray(normals(20_000)).sum(),

@@ -90,3 +90,66 @@ def test_a_product_stays_on_the_gpu_and_its_errors_are_numpys() -> None:
 def test_errors_of_cusolver_are_lapacks(routine: str, wanted: str) -> None:
     with pytest.raises(MatrixError, match=wanted), explained("inv"):
         raise np.linalg.LinAlgError(f"Error reported by {routine} in cuSOLVER. devInfo = [1].")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("to", ["cupy", "numpy"])
+def test_routines_of_arrays_on_a_gpu_are_cupys_calls(to: str) -> None:
+    """Arrays that lie there, views of them, routines of routines, several results of one."""
+    import cupy
+
+    a, b = cupy.asarray(RNG.normal(size=(60, 40))), cupy.asarray(RNG.normal(size=(40, 50)))
+    spd = a.T @ a + cupy.eye(40)
+    z = cupy.asarray(RNG.normal(size=(8, 30)) + 1j * RNG.normal(size=(8, 30)))
+    x, y, m, c = map(sc.asarray, (a, b, spd, z))
+    asked: list[tuple[Any, Any]] = [
+        (x @ y, a @ b),
+        (x.T @ x, a.T @ a),
+        (x[::2, ::-1] @ y[:, 3], a[::2, ::-1] @ b[:, 3]),
+        (x @ y @ y.T, a @ b @ b.T),
+        (sc.linalg.inv(m) @ y, cupy.linalg.inv(spd) @ b),
+        (sc.linalg.svd(x)[1][:3], cupy.linalg.svd(a)[1][:3]),
+        (sc.fft.fft(x), cupy.fft.fft(a)),
+        (sc.fft.irfft(sc.fft.rfft(x)), a),
+        (sc.fft.fft2(c)[2:5], cupy.fft.fft2(z)[2:5]),
+        (c @ c.T, z @ z.T),
+        (sc.linalg.cholesky(m), cupy.linalg.cholesky(spd)),
+        (x[:0] @ y, a[:0] @ b),
+        (sc.linalg.det(m), cupy.linalg.det(spd)),
+    ]
+    for k, (lazy, wanted) in enumerate(asked):
+        got = lazy.compute(on="gpu", to=to)
+        assert isinstance(got, cupy.ndarray if to == "cupy" else (np.ndarray, np.generic)), k
+        assert (got.shape, got.dtype) == (wanted.shape, wanted.dtype), k
+        cupy.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9)
+    values, vectors = sc.compute(*sc.linalg.eigh(m), on="gpu", to=to)
+    again = sc.compute(m @ m, m @ m, on="gpu", to=to)
+    cupy.testing.assert_allclose((vectors * values) @ vectors.T, spd.get(), atol=1e-9)
+    again[0][:] = 0
+    assert bool((again[1] != 0).any())
+    held = sc.asarray(a)
+    made = (held.T @ held).compute(on="gpu", to=to)
+    a[:] = 0
+    assert bool((made != 0).any())
+
+
+@pytest.mark.gpu
+def test_a_singular_matrix_on_a_gpu_says_so() -> None:
+    import cupy
+
+    with pytest.raises(MatrixError, match="inv"):
+        sc.linalg.inv(sc.asarray(cupy.zeros((5, 5)))).compute(on="gpu", to="cupy")
+
+
+@pytest.mark.gpu
+def test_dots_of_many_results_are_finished_by_their_kernel() -> None:
+    """No record a result: half a million norms of rows of three, with the CPU's bits."""
+    import cupy
+
+    a = RNG.normal(size=(500_000, 3))
+    found = sc.linalg.norm(sc.asarray(cupy.asarray(a)), axis=1).compute(on="gpu", to="cupy")
+    wanted = sc.linalg.norm(sc.asarray(a), axis=1).compute(on="core")
+    np.testing.assert_array_equal(found.get(), wanted)
+    whole = RNG.integers(-(2**62), 2**62, (4000, 50))
+    found = sc.asarray(cupy.asarray(whole)).mean(axis=1).compute(on="gpu")
+    np.testing.assert_array_equal(found, sc.asarray(whole).mean(axis=1).compute(on="core"))

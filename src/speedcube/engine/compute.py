@@ -32,7 +32,7 @@ from .progress.count import Told
 from .progress.watch import telling
 from .results import PLACES, PLACES_HERE, as_complex, check_place, joined, shaped, shaped_values
 from .results import ResultMemory as ResultMemory
-from .routines import direct, quick
+from .routines import call, direct
 from .routines.strictness import check_laws
 from .rungs import Rung, resolve
 from .small import lines as short_lines
@@ -111,7 +111,7 @@ def compute(
     ``to="cupy"`` leaves it on the (first) GPU, `ResultMemory.OF_RUNG` wherever the rung computes.
     """
     free = active() is None and folder.get() is None
-    found = quick.called(root, on, scheduler, prefers_gpu) if free and to != "cupy" else None
+    found = call.called(root, on, scheduler, prefers_gpu, to) if free else None
     if found is not None:
         return found
     if SMALL > 0 and free and not root.shape and may_be_number(root):
@@ -222,7 +222,7 @@ def compute_all(
     if not roots:
         return []
     free = active() is None and folder.get() is None
-    if free and to in PLACES_HERE and (few := quick.all_called(roots, on, scheduler, prefers_gpu)):
+    if free and (few := call.all_called(roots, on, scheduler, prefers_gpu, to)):
         return few
     check_laws(roots)
     rung = rung_of(roots, on, scheduler, prefers_gpu)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeGuard
+from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -66,8 +66,8 @@ def values(roots: Sequence[Expr], rung: Rung, on_gpu: bool) -> list[Any] | None:
         return None
     done: dict[int, RoutineResults] = {}
     needed: dict[int, Through] = {}
-    reaches: dict[int, tuple[int, int]] = {}
-    if not all(_follow(root, needed, reaches) for root in roots) or not _fits(needed.values()):
+    reaches: Reaches = {}
+    if not all(follow(root, needed, reaches) for root in roots) or not _fits(needed.values()):
         return None
     with blas_threads(rung.workers), _QUIET():
         last = _last_readers(needed)
@@ -105,20 +105,33 @@ def needs_no_look(routine: Routine, source: Through, most: int) -> bool:
 _QUIET: Final = partial(np.errstate, all="ignore")
 
 
-def _follow(root: Expr, needed: dict[int, Through], reaches: dict[int, tuple[int, int]]) -> bool:
+def _is_host(stored: Stored) -> bool:
+    return not stored.on_device and isinstance(stored.buffer, np.ndarray)
+
+
+Reaches: TypeAlias = dict[int, tuple[int, int]]
+
+
+def follow(
+    root: Expr,
+    needed: dict[int, Through],
+    reaches: Reaches,
+    holds: Callable[[Stored], bool] = _is_host,
+) -> bool:
     """Put the routines below ``root`` into ``needed``, first those that others read.
 
-    ``reaches``: the first and the end of the elements that are read of each.
+    ``reaches``: the first and the end of the elements that are read of each. Whether all arrays
+    below lie in memory that ``holds`` them.
     """
     if not isinstance(root, Leaf):
         return False
     source = root.source
     if isinstance(source, Stored):
-        return not source.on_device and isinstance(source.buffer, np.ndarray)
+        return holds(source)
     if not isinstance(source, Through) or source.op not in ROUTINES:
         return False
     if id(source) not in needed:
-        if not all(_follow(arg, needed, reaches) for arg in source.args):
+        if not all(follow(arg, needed, reaches, holds) for arg in source.args):
             return False
         needed[id(source)] = source
     steps = [step * (n - 1) for step, n in zip(root.strides, root.shape, strict=True)]

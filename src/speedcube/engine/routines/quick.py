@@ -258,12 +258,12 @@ def _seen(arg: Any, view: Any) -> Any:
 
 def _woven(re: Any, seen_re: Any, im: Any, seen_im: Any) -> Any:
     """The complex numbers whose parts are ``re`` and ``im``."""
-    if (whole := _in_order(re, im)) is not None and seen_re is None and seen_im is None:
+    if (whole := in_order(re, im)) is not None and seen_re is None and seen_im is None:
         return whole
     return complex_of(np, _seen(re, seen_re), _seen(im, seen_im))
 
 
-def _in_order(re: Any, im: Any) -> Any:
+def in_order(re: Any, im: Any) -> Any:
     """The complex numbers in C order whose parts are ``re`` and ``im``; None of others."""
     buffer = re.source.buffer
     if re.source is not im.source or re.offset or im.offset != 1 or re.strides != im.strides:

@@ -133,17 +133,24 @@ def _on_gpu(routine: Routine, source: Through, work: sweeps.DeviceWork) -> Any:
             if id(arg) not in whole:
                 whole[id(arg)] = _device(arg, work)
         parts = _seen(source, whole, cupy.lib.stride_tricks.as_strided)
-        try:
-            with cupyx.errstate(linalg="raise"), explained(source.op):
-                return made(cupy, routine, source, parts)
-        except (ImportError, OSError, RuntimeError) as err:
-            missing = _missing_library(str(err))
-            if missing is None:
-                raise
-            raise RungError(
-                f"{source.op} on a GPU needs {missing}, which CuPy cannot load ({err}): "
-                f"pip install {_WHEELS[missing]}, or compute on another rung (on='cores')"
-            ) from err
+        with device_errors(source.op), cupyx.errstate(linalg="raise"):
+            return made(cupy, routine, source, parts)
+
+
+@contextmanager
+def device_errors(op: str) -> Iterator[None]:
+    """A block in which CuPy's errors say what to do, those of missing libraries, too."""
+    try:
+        with explained(op):
+            yield
+    except (ImportError, OSError, RuntimeError) as err:
+        missing = _missing_library(str(err))
+        if missing is None:
+            raise
+        raise RungError(
+            f"{op} on a GPU needs {missing}, which CuPy cannot load ({err}): "
+            f"pip install {_WHEELS[missing]}, or compute on another rung (on='cores')"
+        ) from err
 
 
 # CUDA's libraries and the wheels that have them, for CUDA 13; those for CUDA 12 end in -cu12.
@@ -179,4 +186,4 @@ def _device(arg: Expr, work: sweeps.DeviceWork) -> Any:
             strides = tuple(step * base.itemsize for step in arg.strides)
             flat = base.reshape(-1)[arg.offset :]
             return cupy.lib.stride_tricks.as_strided(flat, arg.shape, strides)
-    return work.of(arg).whole().reshape(arg.shape)
+    return work.of_arg(arg).whole().reshape(arg.shape)

@@ -11,10 +11,15 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+import numpy as np
+
 _SMALL: Final = 1 << 16  # multiplications below which the plain loop is as quick
 _REUSED: Final = 5  # and so many for each element: what converts it takes time, too
 _REUSED_BOOL: Final = 1.2  # whose loop is slower
 _DIGIT: Final = 12  # for each element and digit
+# Multiplications below which CuPy's own kernel is quicker than the launches of products of doubles,
+# on an H100; twice as many where a product takes several.
+_SMALL_ON_GPU: Final = 1 << 28
 _EXACT: Final = {"float32": 1 << 24, "float64": 1 << 53}
 
 
@@ -24,6 +29,8 @@ def matmul(xp: Any, a: Any, b: Any) -> Any:
     length = a.shape[-1]
     size = a.size + b.size + work // max(1, length)
     is_bool = a.dtype.kind == "b"
+    if xp is not np and not is_bool and work < _SMALL_ON_GPU:
+        return xp.matmul(a, b)
     if work < max(_SMALL, (_REUSED_BOOL if is_bool else _REUSED) * size):
         return xp.matmul(a, b)
     if is_bool:
@@ -33,7 +40,8 @@ def matmul(xp: Any, a: Any, b: Any) -> Any:
         return _wrapped(xp, _float_product(xp, a, b, bound), a.dtype)
     bits = (53 - max(1, length - 1).bit_length()) // 2  # |digit| < 2**bits: length of them fit
     count = -(-8 * a.dtype.itemsize // max(1, bits))
-    if bits < 8 or work < _DIGIT * count * size:
+    is_less = work < 2 * _SMALL_ON_GPU if xp is not np else work < _DIGIT * count * size
+    if bits < 8 or is_less:
         return xp.matmul(a, b)
     return _by_digits(xp, a, b, bits, count)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import field
@@ -17,7 +18,7 @@ from ....expr.space import build, tile
 from ....kernel.cuda.compile import Fixed
 from ....kernel.cuda.prelude import THREADS
 from ....kernel.lower.lower import lower_counting
-from ....plan.stages import Part, cut_stage
+from ....plan.stages import Part, Stage, cut_stage
 from ... import gpu
 from ...boxes import Stop
 from ...gpu import LAUNCH, Launcher, launching
@@ -27,6 +28,10 @@ from ...scans.matrices import even_step
 from ..elements import Array, Inputs, Store
 
 SCATTERED: Final = 1 << 32  # elements of a launch, where each goes to a place of its own
+
+# Of parts: those of their arguments, and the stages that make all elements.
+_args: Final[weakref.WeakKeyDictionary[Part, dict[int, Part]]] = weakref.WeakKeyDictionary()
+_stages: Final[weakref.WeakKeyDictionary[Part, Stage]] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +56,14 @@ class DeviceWork:
     def of(self, root: Expr) -> DeviceWork:
         """The elements of ``root`` instead, one of those that the part's are made of."""
         part = Part(root, (), None, 0, 0)
+        return DeviceWork(part, self.inputs, self.device, self.stop, self.store, self.kept)
+
+    def of_arg(self, root: Expr) -> DeviceWork:
+        """The same, of an argument that lives as long as the part: its kernel is kept for it."""
+        known = _args.setdefault(self.part, {})
+        part = known.get(id(root))
+        if part is None:
+            part = known[id(root)] = Part(root, (), None, 0, 0)
         return DeviceWork(part, self.inputs, self.device, self.stop, self.store, self.kept)
 
     def several(self, *roots: Expr) -> DeviceWork:
@@ -116,7 +129,9 @@ class DeviceWork:
 
     def whole(self) -> Any:
         """All elements in C order, in memory of the GPU that is their own."""
-        stage = cut_stage(self.root, None, (), (), 1)
+        stage = _stages.get(self.part)
+        if stage is None:
+            stage = _stages[self.part] = cut_stage(self.root, None, (), (), 1)
         out = Destination(self.root.shape, self.root.dtype, self.device)
         for part in stage.parts:
             self.store(stage, part, out, self.inputs)

@@ -28,7 +28,9 @@ class Adding(Taking):
         self.many = many
         self.fine = all(map(many.is_fine, range(many.sums)))
         self.counts = not self.fine  # elements, for what is coarse
-        self.singles = many.whole and many.sums == 1  # which are added some at once
+        self.pairs = many.sums == 1 and _has_error(text.program, name)
+        # Those that are added some at once.
+        self.singles = many.whole and many.sums == 1 and not self.pairs
         self.some, self.at_once = f"some{name}", False
         self.third = f"third{name}" if third and many.fine else None
 
@@ -49,13 +51,13 @@ class Adding(Taking):
     def take(self, outputs: dict[str, str], condition: str | None) -> None:
         """Add an element, or nothing where ``condition`` does not hold."""
         put, many, x = self.put, self.many, outputs["x"]
-        put(f"double x = {x};" if condition is None else f"double x = {condition} ? {x} : 0.0;")
+        put(f"double x = {_where(condition, x)};")
         if self.at_once:
             put("note_single(sums, x);")
             put(f"{self.some} += x;")
         else:
             put("note_most(sums, x);")
-            self.add()
+            self.add(_where(condition, outputs["error"]) if self.pairs else None)
         if many.sums == 2 and many.whole:
             put("add_coarse(sums.of[1], x * x);")
         elif many.sums == 2:
@@ -64,9 +66,11 @@ class Adding(Taking):
         if self.counts:
             put("added++;")
 
-    def add(self) -> None:
-        """Add ``x`` to the first sum."""
-        if self.third:
+    def add(self, error: str | None) -> None:
+        """Add ``x`` to the first sum, and what was rounded away from it, if there is any."""
+        if error is not None:
+            self.put(f"add_pair(sums.of[0], x, {error});")
+        elif self.third:
             self.put(f"add_finest(sums.of[0], {self.third}, x);")
         else:
             self.put(f"add_{'fine' if self.many.fine else 'coarse'}(sums.of[0], x);")
@@ -88,6 +92,15 @@ class Adding(Taking):
             return "true"
         count = f"bits_to_double(p{self.many.parameter})"
         return f"(double_to_bits({count}) << 12) == 0ull" if ops <= {"sum", "mean"} else "false"
+
+
+def _where(condition: str | None, x: str) -> str:
+    return x if condition is None else f"{condition} ? {x} : 0.0"
+
+
+def _has_error(program: Program, name: str) -> bool:
+    """Whether elements come with what was rounded away from them."""
+    return any(output in ("error", f"{name}.error") for output, _ in program.element.outputs)
 
 
 def by_segments(program: Program) -> bool:

@@ -90,6 +90,7 @@ __device__ __forceinline__ void give(T value, bool certain, T *out, i64 place, u
 
 _NEAR: Final = {
     "sum": "sums.of[0]",
+    "dot": "sums.of[0]",
     "mean": "quotient(sums.of[0], count)",
     "var": "variance(sums.of[0], sums.of[1], count, spread)",
     "std": "root_of(variance(sums.of[0], sums.of[1], count, spread))",

@@ -83,6 +83,16 @@ __device__ __forceinline__ void add_square(Near &to, double x) {
   to.tail += q;
   to.bound += fabs(e) + fabs(q);
 }
+/* A product, or a whole number, and what was rounded away from it: below 2**-900 that may be no
+   double itself, and then nothing is certain. */
+__device__ __forceinline__ void add_pair(Near &to, double x, double error) {
+  double e, size = fabs(x);
+  to.value = two_sum(to.value, x, e);
+  to.tail += e;
+  to.tail += error;
+  to.bound += fabs(e) + fabs(error);
+  if (size < 0x1p-900 && (x != 0.0 || error != 0.0)) to.bound = bits_to_double(0x7ffull << 52);
+}
 __device__ __forceinline__ void scaled(Near &sum, i64 added) {
   sum.bound *= (double)(4 * added + 4) * 0x1p-53;
 }

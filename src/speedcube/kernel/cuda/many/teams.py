@@ -9,10 +9,9 @@ from typing import Final
 
 from .... import dtypes
 from ....dataclass import dataclass
-from ....expr.analysis import analyse
 from ....expr.nodes import Position, Random, Reduced
 from ....expr.space import TILE, Space, Tiling, with_lanes
-from ...lower.many import OPS, Layout
+from ...lower.many import OPS, Layout, is_exact
 from ...lower.together import is_fold
 from ...program import Many, Program, Sink
 from ..prelude import THREADS
@@ -30,13 +29,17 @@ def gpu_layout(space: Space, source: Reduced) -> Layout | None:
 
     Neighbouring threads take what lies near in memory: elements of a result, or of several.
     """
-    return together_layout(space, [source])
+    return _laid_out(space) if is_fold(source) or _certain(source) or _in_pairs(source) else None
 
 
 def together_layout(space: Space, sources: Sequence[Reduced]) -> Layout | None:
     """The same of several of the same elements."""
+    return _laid_out(space) if all(is_fold(one) or _certain(one) for one in sources) else None
+
+
+def _laid_out(space: Space) -> Layout | None:
     results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
-    if space.size == 0 or not all(is_fold(one) or _certain(one) for one in sources):
+    if space.size == 0:
         return None
     made = any(isinstance(leaf.source, (Random, Position)) for leaf in space.leaves)
     if results == 1 and made:
@@ -83,8 +86,13 @@ def _certain(source: Reduced) -> bool:
             return False
     if dtypes.is_float(source.arg.dtype):
         return True
-    known = analyse(source.arg)
-    return source.op != "sum" and max(abs(known.low), abs(known.high)) <= 2.0**53
+    return source.op != "sum" and is_exact(source.arg)
+
+
+def _in_pairs(source: Reduced) -> bool:
+    """Whether its elements are two doubles each: products of a dot, wide integers of a mean."""
+    wide_mean = source.op == "mean" and source.dtype == "float64" and not is_exact(source.arg)
+    return source.count > 0 and (source.op == "dot" or wide_mean)
 
 
 @dataclass(frozen=True)
