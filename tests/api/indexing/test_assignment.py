@@ -259,6 +259,15 @@ def test_what_a_mask_selected_keeps_what_the_array_had() -> None:
         assert above.tolist() == [1.0, 3.0]
 
 
+def test_a_selection_that_was_assigned_to_beside_one_that_was_not() -> None:
+    x = sc.asarray([1.0, -2.0, 3.0])
+    some = x[x > 0]
+    other = some < 2
+    some[1] = 0.25
+    assert (other * some).tolist() == [1.0, 0.0]
+    assert (some * other).tolist() == [1.0, 0.0]
+
+
 def test_arrays_of_no_axes_are_numbers_in_place() -> None:
     total = sc.asarray([1, 2, 3]).sum()
     kept = total

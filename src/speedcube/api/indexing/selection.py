@@ -69,6 +69,8 @@ class Selection(Array):
 
     def _applied(self, op: str, args: tuple[Any, ...]) -> Array | None:
         """``op`` of numbers and selections by one mask: a selection; else None."""
+        if not self.selecting:
+            return None
         values: list[Any] = []
         for one in args:
             if isinstance(one, Selection) and one.selecting and one._mask is self._mask:
@@ -77,7 +79,7 @@ class Selection(Array):
                 values.append(one)
             else:
                 return None
-        return Selection(elementwise(op, *values), self._mask) if self.selecting else None
+        return Selection(elementwise(op, *values), self._mask)
 
     @property
     def dtype(self) -> Any:
