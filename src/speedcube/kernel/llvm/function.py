@@ -39,6 +39,12 @@ _MODES: Final[dict[str, tuple[list[str], list[str], list[str]]]] = {
 }
 
 
+# What a kernel keeps on the stack begins a page. Else its place follows from how deep the caller
+# is. Where its last 12 bits are those of the kernel's constants, reading one seems to a processor
+# to read what was just written: gamma variates took 5.9 to 6.9 ns, as the depth of calls had it.
+_OWN_PAGE: Final = ("  %page = alloca i8, align 4096", "  store volatile i8 0, ptr %page")
+
+
 def floating_point_mode(machine: str | None = None) -> tuple[list[str], list[str], list[str]]:
     """Lines that set round-to-nearest without flushing, lines that restore, declarations."""
     return _MODES.get(machine or platform.machine(), ([], [], []))
@@ -55,6 +61,7 @@ def function(text: Text, arguments: Sequence[str], support: Sequence[str]) -> st
             f"define void @kernel({pointers}) #0 {{",
             "entry:",
             *text.allocas,
+            *_OWN_PAGE,
             *from_mode,
             *text.lines,
             *to_mode,
