@@ -122,7 +122,8 @@ def test_a_killed_worker_costs_the_last_of_its_slices(capfd: pytest.CaptureFixtu
 
     And a line says who has gone.
     """
-    x = sc.random.default_rng(1).gamma(2.5, size=140_000_000)
+    # Two seconds of work: longer than a driver waits between two looks at its workers.
+    x = sc.random.default_rng(1).gamma(2.5, size=420_000_000)
     results: list[Any] = []
     with _cluster(2) as connected:
         pids = connected.run(os.getpid)
