@@ -131,6 +131,17 @@ def test_nan_has_numpys_sign_where_it_is_computed() -> None:
     np.testing.assert_array_equal(np.signbit(kept), [True, False, False, False, False])
 
 
+@pytest.mark.parametrize("shape", [(7,), (1, 3, 7)])
+def test_the_bits_of_one_number_stand_for_all(shape: tuple[int, ...]) -> None:
+    """An array that was assigned to as a whole is one number, and signs are copied by its bits."""
+    x = sc.diff(sc.asarray(np.arange(8.0 * 3).reshape(2, 3, 4)), axis=0)
+    y = sc.asarray(np.ones(shape)) - 1
+    x[:], y[::-1] = -0.25, -0.25
+    for one in (x, y):
+        found = sc.copysign(one, 3).compute(on="core")
+        np.testing.assert_array_equal(found, np.full(one.shape, 0.25), strict=True)
+
+
 def test_a_new_program_needs_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor one of several steps, ever; one that is met often gets its kernel."""
     for module in (prepare, cpu):

@@ -57,7 +57,7 @@ def mapped(node: Map, args: list[Any]) -> Any:
     if op == "cast":
         return args[0].astype(dtype) if _casts_alike(args[0], dtype) else None
     if op == "bitcast":
-        return np.ascontiguousarray(args[0]).view(dtype).reshape(node.shape)
+        return np.ascontiguousarray(args[0]).view(dtype).reshape(np.shape(args[0]))
     function = FUNCTIONS.get(op)
     if function is None:
         return None
