@@ -40,8 +40,8 @@ _MODES: Final[dict[str, tuple[list[str], list[str], list[str]]]] = {
 
 
 # What a kernel keeps on the stack begins a page. Else its place follows from how deep the caller
-# is. Where its last 12 bits are those of the kernel's constants, reading one seems to a processor
-# to read what was just written: gamma variates took 5.9 to 6.9 ns, as the depth of calls had it.
+# is: gamma variates took 5.9 to 6.9 ns, as the depth of calls had it. (Perhaps because a constant
+# whose last 12 bits are those of a word just written seems to be that word; nobody counted it.)
 _OWN_PAGE: Final = ("  %page = alloca i8, align 4096", "  store volatile i8 0, ptr %page")
 
 
