@@ -164,6 +164,7 @@ def test_what_only_a_stopped_worker_of_another_has(another: Any) -> None:
         text = str(caught.value)
         assert f"worker {place} gives no sign of life, and holds or makes arrays" in text
         assert "continue it (kill -CONT), or end it" in text
+    assert another.run(os.getpid, workers=[place])[place] == pids[place], "it runs again"
     assert held.sum().compute() == x.sum().compute(on="core")
     assert _workers(another) == pids, "nobody was ended"
 
