@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -130,9 +133,33 @@ def test_a_write_whose_blocks_share_chunks_decodes_each_once(
     assert (plan.at_once, plan.kept_bytes) == (2, data.nbytes)
     assert plan.peak_bytes <= how["memory"]
     maps.to_zarr(tmp_path / "series.zarr", **how)
-    assert 64 <= len(chunks) < 2 * 64  # two threads may begin with the same ones; four blocks: 256
+    assert len(chunks) == 64
     assert not decoded._CHUNKS
     assert sc.open(tmp_path / "series.zarr").compute().tobytes() == data.tobytes()
+
+
+def test_threads_that_need_one_chunk_at_once_decode_it_once(
+    tmp_path: Path, chunks: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sc.asarray(DATA).to_zarr(tmp_path / "x.zarr", chunks=DATA.shape, codecs=["zstd"])
+    x, counted = sc.open(tmp_path / "x.zarr"), EncodedZarr._decoded
+    both = threading.Barrier(2)
+
+    def slow(*args: Any) -> bool:
+        time.sleep(0.2)  # the other thread asks meanwhile
+        return bool(counted(*args))
+
+    def read(part: slice) -> Any:
+        both.wait()
+        return x[part].compute(on="core")
+
+    monkeypatch.setattr(EncodedZarr, "_decoded", slow)
+    parts = (slice(0, 20), slice(4, 30))
+    with decoded.keeping(DATA.nbytes), ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(read, parts))
+    assert len(chunks) == 1
+    for part, got in zip(parts, found, strict=True):
+        np.testing.assert_array_equal(got, DATA[part])
 
 
 def test_what_is_computed_before_a_write_is_counted_once_for_all_threads(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +25,8 @@ _SHARE: Final = 4  # of the free memory, one part at most
 _LOCK: Final = threading.Lock()
 _CHUNKS: Final[dict[Hashable, NDArray[np.uint8]]] = {}
 _STATE: Final = {"holders": 0, "room": 0}
+# Each for the chunks whose keys have a remainder: those of two that are decoded at once seldom do.
+_TURNS: Final = tuple([threading.Lock() for _ in range(256)])
 
 
 @contextmanager
@@ -58,6 +60,14 @@ def is_open() -> bool:
 def found(key: Hashable) -> NDArray[np.uint8] | None:
     """The chunk of ``key``, if it is kept."""
     return _CHUNKS.get(key)
+
+
+def alone(key: Hashable, size: int) -> AbstractContextManager[Any]:
+    """A block in which no other thread decodes the chunk of ``key``, if there is room to keep it.
+
+    So it is decoded once. Where it cannot be kept, nobody waits for nothing.
+    """
+    return _TURNS[hash(key) % len(_TURNS)] if size <= _STATE["room"] else nullcontext()
 
 
 def reserved(size: int) -> bool:

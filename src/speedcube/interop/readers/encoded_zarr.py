@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -101,12 +102,27 @@ class EncodedZarr:
         """Put the elements ``inside`` of a chunk where they belong; whether that could be done."""
         place = self.files.folder / self.files.name(number)
         key = recent.key_of(place) if keeps or decoded.is_open() else None
-        if key is not None:
-            known = decoded.found(key)
-            known = recent.found(key) if known is None and keeps else known
-            if known is not None:
-                here[...] = self._chunk(known)[inside]
+        if key is None:
+            return self._read(place, inside, here, None, False)
+        if self._known(key, inside, here, keeps):
+            return True
+        with decoded.alone(key, self._bytes):
+            if self._known(key, inside, here, keeps):
                 return True
+            return self._read(place, inside, here, key, keeps)
+
+    def _known(self, key: recent.Key, inside: Box, here: NDArray[Any], keeps: bool) -> bool:
+        """The same of a chunk that was decoded before, if it was kept."""
+        known = decoded.found(key)
+        known = recent.found(key) if known is None and keeps else known
+        if known is not None:
+            here[...] = self._chunk(known)[inside]
+        return known is not None
+
+    def _read(
+        self, place: Path, inside: Box, here: NDArray[Any], key: recent.Key | None, keeps: bool
+    ) -> bool:
+        """The same of a chunk that is read and decoded, and kept for ``key`` if that is one."""
         try:
             encoded = read_regular(place, self._bytes + _OVERHEAD)
         except FileNotFoundError:
