@@ -138,19 +138,21 @@ def test_a_write_whose_blocks_share_chunks_decodes_each_once(
     assert sc.open(tmp_path / "series.zarr").compute().tobytes() == data.tobytes()
 
 
+@pytest.mark.parametrize("late", [0, 0.1], ids=["at once", "while it is decoded"])
 def test_threads_that_need_one_chunk_at_once_decode_it_once(
-    tmp_path: Path, chunks: list[Any], monkeypatch: pytest.MonkeyPatch
+    late: float, tmp_path: Path, chunks: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sc.asarray(DATA).to_zarr(tmp_path / "x.zarr", chunks=DATA.shape, codecs=["zstd"])
     x, counted = sc.open(tmp_path / "x.zarr"), EncodedZarr._decoded
     both = threading.Barrier(2)
 
     def slow(*args: Any) -> bool:
-        time.sleep(0.2)  # the other thread asks meanwhile
+        time.sleep(0.3)  # the other thread asks meanwhile
         return bool(counted(*args))
 
     def read(part: slice) -> Any:
         both.wait()
+        time.sleep(late * bool(part.start))
         return x[part].compute(on="core")
 
     monkeypatch.setattr(EncodedZarr, "_decoded", slow)

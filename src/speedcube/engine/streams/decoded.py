@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +24,7 @@ MOST: Final = 384 << 20  # bytes of a process, with all else that it holds
 _SHARE: Final = 4  # of the free memory, one part at most
 _LOCK: Final = threading.Lock()
 _CHUNKS: Final[dict[Hashable, NDArray[np.uint8]]] = {}
+_COMING: Final = set[Hashable]()  # there is room for them, and somebody decodes them
 _STATE: Final = {"holders": 0, "room": 0}
 # Each for the chunks whose keys have a remainder: those of two that are decoded at once seldom do.
 _TURNS: Final = tuple([threading.Lock() for _ in range(256)])
@@ -50,6 +51,7 @@ def keeping(room: int) -> Iterator[None]:
             if not _STATE["holders"]:
                 _STATE["room"] = 0
                 _CHUNKS.clear()
+                _COMING.clear()
 
 
 def is_open() -> bool:
@@ -62,20 +64,29 @@ def found(key: Hashable) -> NDArray[np.uint8] | None:
     return _CHUNKS.get(key)
 
 
-def alone(key: Hashable, size: int) -> AbstractContextManager[Any]:
-    """A block in which no other thread decodes the chunk of ``key``, if there is room to keep it.
+@contextmanager
+def alone(key: Hashable, size: int) -> Iterator[None]:
+    """A block in which no other thread decodes the chunk of ``key``, if it is going to be kept.
 
     So it is decoded once. Where it cannot be kept, nobody waits for nothing.
     """
-    return _TURNS[hash(key) % len(_TURNS)] if size <= _STATE["room"] else nullcontext()
+    with _LOCK:
+        kept = size <= _STATE["room"] or key in _COMING
+    with _TURNS[hash(key) % len(_TURNS)] if kept else nullcontext():
+        try:
+            yield
+        finally:
+            with _LOCK:
+                _COMING.discard(key)
 
 
-def reserved(size: int) -> bool:
-    """Whether there was room for a chunk of ``size`` bytes, which is taken now."""
+def reserved(key: Hashable, size: int) -> bool:
+    """Whether there was room for the chunk of ``key``, of ``size`` bytes, which is taken now."""
     with _LOCK:
         if size > _STATE["room"]:
             return False
         _STATE["room"] -= size
+        _COMING.add(key)
         return True
 
 

@@ -134,7 +134,8 @@ class EncodedZarr:
             return False
         keep: Keep | None = None
         if key is not None:
-            how = decoded.keep if decoded.reserved(self._bytes) else recent.keep if keeps else None
+            kept = decoded.reserved(key, self._bytes)
+            how = decoded.keep if kept else recent.keep if keeps else None
             keep = how and partial(how, key)
         return self._decoded(encoded, inside, here, keep)
 
