@@ -122,7 +122,7 @@ class Array(Operators, Values, Places, Namesakes, Chunked, Collection):
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Array]:
-        return (self[k] for k in range(len(self)))
+        return walked.rows(self)
 
     # Evaluation ----------------------------------------------------------------------------
 
