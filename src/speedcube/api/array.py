@@ -1,6 +1,6 @@
 """`Array`: a lazy NumPy-style array. Nothing is evaluated unless asked.
 
-Evaluation happens in ``compute``, ``persist``, ``float()``, ``np.asarray``, and loops over few rows.
+Evaluation happens in ``compute``, ``persist``, ``float()``, ``np.asarray``, and loops over it.
 """
 
 from __future__ import annotations
