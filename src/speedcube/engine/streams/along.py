@@ -104,8 +104,8 @@ class Added:
 
     @property
     def feeds(self) -> bool:
-        """Sums do, of the same elements."""
-        return not any(own.extra for own in self.owns)
+        """Sums of elements do; of squares what is kept for a tile costs more than the cache gives."""
+        return self.op == "mean" and not any(own.extra for own in self.owns)
 
     def tile_room(self, root: Expr, size: int) -> BlockRoom:
         """Pieces of rows, whose sums stay in the cache, or whole rows: of one file."""
