@@ -104,7 +104,7 @@ class Added:
 
     @property
     def feeds(self) -> bool:
-        """Sums of elements do; of squares what is kept for a tile costs more than the cache gives."""
+        """Sums of elements do; those of squares cost more by the tile than the cache saves."""
         return self.op == "mean" and not any(own.extra for own in self.owns)
 
     def tile_room(self, root: Expr, size: int) -> BlockRoom:
