@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ import pytest
 import speedcube as sc
 from speedcube import errors
 from speedcube.engine.boxes import Stop
-from speedcube.engine.streams import fed, worker
+from speedcube.engine.streams import along, fed, worker
 from speedcube.interop.readers import npy
 from speedcube.plan import streams
+from speedcube.plan.reads import BlockRoom
+from speedcube.plan.streams import BlockFinder
 
 from .test_streams import assert_same
 
@@ -39,6 +42,9 @@ def _small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "QUICK", 1 << 13)
     monkeypatch.setattr(fed, "TILE", 1 << 12)
     monkeypatch.setattr(fed, "_MOST", 8)
+    monkeypatch.setattr(streams, "FEW_RESULTS", 50)
+    monkeypatch.setattr(along, "_PIECE", 37 * 8)  # a line of a plane
+    monkeypatch.setattr(npy, "_LEAST_PIECE", 1 << 8)
     monkeypatch.setattr(npy, "_AT_ONCE", 1 << 11)
 
 
@@ -60,6 +66,12 @@ PROGRAMS: dict[str, Any] = {
     "a slice": lambda x: x[3:80].sum(axis=2),
     "a map": lambda x: (x * 2 + 1).sum(axis=2),
     "with a place": lambda x: (x + sc.arange(37)).mean(),
+    "columns": lambda x: x.sum(axis=0),
+    "columns of a slice": lambda x: x[3:80].mean(axis=0),
+    "columns of a map": lambda x: (x * 2 + 1).sum(axis=0),
+    "spreads of columns": lambda x: x.std(axis=0),
+    "few columns": lambda x: x.sum(axis=(0, 1)),
+    "lines across": lambda x: x.mean(axis=(0, 2)),
 }
 
 
@@ -73,9 +85,11 @@ def test_their_bits_are_those_of_memory(
     run, x = PROGRAMS[program], opened(tmp_path, form, data)
     assert_same(run(x).compute(on="cores"), run(sc.asarray(data)).compute(on="cores"))
     if dtype == "f8" and form == "npy" and len(os.sched_getaffinity(0)) > 1:
-        # A plane's sum is a single result of a tile, which no kernel finishes.
-        assert all(one == (None if program == "planes" else []) for one in LEFT)
-        assert len(LEFT) == 2
+        # A plane's sum is a single result of a tile, which no kernel finishes. The second half of
+        # the lines begins with one whose tiles lie alone.
+        left = {"planes": [None, None], "lines across": [None, []]}
+        left["spreads of columns"] = [None, None]  # they take large blocks
+        assert sorted(LEFT, key=repr) == sorted(left.get(program, [[], []]), key=repr)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -96,15 +110,71 @@ def test_what_is_not_fed_is_read_as_ever(tmp_path: Path, program: str) -> None:
     assert_same(run(x).compute(on="cores"), run(sc.asarray(turned)).compute(on="cores"))
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("form", ["npy", "zarr"])
+def test_columns_of_any_magnitudes_have_the_bits_of_memory(
+    tmp_path: Path, dtype: str, form: str
+) -> None:
+    top, columns = np.finfo(dtype).max, DATA.astype(dtype)
+    columns[3, 0, 0] = np.nan  # NaN, whatever comes after it
+    columns[60, 0, 0] = np.inf
+    columns[70, 0, 1] = -np.inf
+    columns[[5, 80], 0, 2] = np.inf, -np.inf  # NaN without one
+    columns[[5, 6, 80], 0, 3] = top, top, -np.inf  # the first two leave the range, their sum not
+    columns[[5, 6, 7, 80], 0, 4] = top, top, -top, -top
+    columns[:, 0, 5] *= 1e-30
+    columns[[5, 80], 0, 5] = top, -top  # what is left is small
+    columns[:, 0, 6] = np.finfo(dtype).smallest_subnormal
+    columns[:, 0, 7] = -0.0
+    columns[:, 0, 8], columns[:2, 0, 8] = 0, (1, np.finfo(dtype).eps / 2)  # a tie
+    columns[:3, 0, 9] = 1, np.finfo(dtype).eps / 2, np.finfo(dtype).smallest_subnormal  # above it
+    columns[3:, 0, 9] = 0
+    columns[8:, 0, 10] = np.nan
+    columns[[2, 3, 70], 0, 11] = top, top, np.nan  # out of range first, then NaN
+    x = opened(tmp_path, form, columns)
+    for run in (PROGRAMS["columns"], lambda x: x.mean(axis=0), lambda x: (x * 3).sum(axis=0)):
+        with np.errstate(all="ignore"):
+            wanted = run(sc.asarray(columns)).compute(on="core")
+        assert_same(run(x).compute(on="cores"), wanted)
+    if dtype == "f8" and len(os.sched_getaffinity(0)) > 1:
+        assert LEFT == [[]] * 6
+
+
+def test_what_columns_sum_up_to_no_other_way_of_adding_changes(tmp_path: Path) -> None:
+    found = opened(tmp_path, "npy", WILD).sum(axis=0).compute(on="cores")
+    for (line, place), got in np.ndenumerate(found):
+        column = WILD[:, line, place]
+        wanted = np.nan if np.isnan(column).any() else math.fsum(column)
+        assert np.array_equal(got, wanted, equal_nan=True)
+    assert np.isnan(found).all()
+    some = np.delete(WILD, [50, 60], axis=0)
+    np.save(tmp_path / "some.npy", some)
+    found = sc.open(tmp_path / "some.npy").sum(axis=0).compute(on="cores")
+    assert found.tolist() == [
+        [math.fsum(some[:, line, place]) for place in range(37)] for line in range(11)
+    ]
+
+
+def test_tiles_of_columns_lie_in_one_chunk(tmp_path: Path) -> None:
+    x = opened(tmp_path, "zarr", DATA)
+    room = BlockRoom(13 * 296, 0, 296)
+    lengths = {one.stop - one.start for one in streams.cuts_of(x._expr, room)[0]}
+    assert lengths == {8, 2}  # half of a chunk of 16; the last one has 10 rows
+    begins = [one.start for one in streams.cuts_of(x[5:]._expr, room)[0]]
+    assert begins == [0, 3, *range(11, 85, 8)]
+    place = fed._place(BlockFinder(x._expr, [0, 1]).at((slice(24, 32), slice(3, 4), slice(0, 37))))
+    assert place == (str(tmp_path / "x.zarr/c/1/0/0"), (8 * 11 + 3) * 296, 8, 11 * 296)
+
+
 def test_a_chunk_that_is_missing_has_the_fill_value(tmp_path: Path) -> None:
     x, wanted = opened(tmp_path, "zarr", DATA), DATA.copy()
     (tmp_path / "x.zarr/c/1/0/0").unlink()
     wanted[16:32] = 2
-    for run in (PROGRAMS["sum"], PROGRAMS["rows"]):
+    for run in (PROGRAMS["sum"], PROGRAMS["rows"], PROGRAMS["columns"]):
         assert_same(run(x).compute(on="cores"), run(sc.asarray(wanted)).compute())
 
 
-@pytest.mark.parametrize("program", ["sum", "rows"])
+@pytest.mark.parametrize("program", ["sum", "rows", "columns"])
 def test_a_file_that_is_cut_short_says_so(tmp_path: Path, program: str) -> None:
     x = opened(tmp_path, "npy", DATA)
     os.truncate(tmp_path / "x.npy", (tmp_path / "x.npy").stat().st_size - 5)
@@ -121,6 +191,9 @@ def test_who_is_stopped_reads_no_more(tmp_path: Path) -> None:
 
     class Taker:
         feeds = True
+
+        def tile_room(self, root: Any, size: int) -> BlockRoom:
+            return BlockRoom(size)
 
         def fed(self, feed: fed.Feed) -> list[int]:
             given.append(feed.count)

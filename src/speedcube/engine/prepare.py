@@ -204,19 +204,22 @@ def _with_short(lowered: Lowered, layout: Layout) -> Lowered:
     return replace(lowered, program=replace(program, sink=replace(program.sink, many=many)))
 
 
-def prepare_open(stage: Stage, part: Part) -> Prepared | None:
-    """``part`` of ``stage``, whose kernel gives its sums unfinished; None where it has records."""
+def prepare_open(stage: Stage, part: Part, onto: bool = False) -> Prepared | None:
+    """``part`` of ``stage``, whose kernel gives its sums unfinished; None where it has records.
+
+    ``onto``: it adds them to those that it finds.
+    """
     known = _memo.setdefault(part, {})
-    if prepare_open not in known:
+    if (prepare_open, onto) not in known:
         # Asked for a mean, too, the kernel adds up elements as for one, whose rest must be fine.
         source = stage.source
         assert isinstance(source, Reduced)
         also = [replace(source, op="mean")] if source.op == "var" else []
-        lower = partial(lower_many, also=also, near=True)
-        known[prepare_open] = _finished(
+        lower = partial(lower_many, also=also, near=True, onto=onto)
+        known[prepare_open, onto] = _finished(
             stage, part, partial(layout_of, also=also, near=True), lower
         )
-    prepared: Prepared | None = known[prepare_open]
+    prepared: Prepared | None = known[prepare_open, onto]
     if prepared is not None:
         refresh(prepared.uniforms, prepared.params)
     return prepared

@@ -68,7 +68,7 @@ _PRINTERS: Final = {
     "llvm/grouping/program llvm/hooks llvm/loops "
     "llvm/many/adding "
     "llvm/many/blocks llvm/many/columns llvm/many/doubles "
-    "llvm/many/finish llvm/many/nest llvm/many/quick llvm/many/rows llvm/many/short "
+    "llvm/many/finish llvm/many/nest llvm/many/onto llvm/many/quick llvm/many/rows llvm/many/short "
     "llvm/many/sums llvm/memory llvm/nests/columns llvm/nests/rows llvm/nests/together "
     "llvm/ordering/even llvm/ordering/packed llvm/ordering/part llvm/ordering/radix "
     "llvm/ordering/sieve llvm/ordering/tally "

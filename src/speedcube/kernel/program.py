@@ -91,15 +91,14 @@ class Many:
     ``whole``: squares fit a double, as those of float32 do, or an element has an error beside it,
     as a 64-bit integer's double; rests are ordinary sums then. ``deep``: there are so many terms
     that what fine rests lose is summed, too. ``short``: so few that a CPU keeps their sums in
-    registers, and that a thread of a GPU takes a row at once. ``line``: they are one row and one
-    loop, so that a CPU deals them out to its lanes evenly. ``parameter`` is the first of six:
-    the number of terms, that times the degrees of freedom, the error of a rest in units, the room
-    of a unit (its exponent's bits), how many reduced steps lie between two that are probed, a
-    rest's own unit. ``also``: further results of the same sums, none of which needs more of them;
-    the kernel's output is a table of theirs then. Their own second parameters follow the six.
-    ``near``: instead of results the kernel gives what it knows of each sum, so that those of
-    several parts can be put together: three doubles, of which the first two add up to the sum but
-    for the third at most. ``apart``: what squares round away has a sum of its own behind theirs.
+    registers, and that a thread of a GPU takes a row at once. ``line``: one row and one loop, which
+    a CPU deals out to its lanes evenly. ``parameter`` is the first of six: the number of terms,
+    that times the degrees of freedom, the error of a rest in units, the room of a unit, how many
+    reduced steps lie between two that are probed, a rest's own unit. ``also``: further results of
+    the same sums, none of which needs more of them; the output is a table of theirs. Their second
+    parameters follow. ``near``: instead of results it gives what it knows of sums, to join those of
+    other parts: two doubles that add up to it, and what they lack at most. ``onto``: added to what
+    lies there. ``apart``: what squares round away has a sum of its own behind theirs.
     """
 
     op: str
@@ -113,10 +112,11 @@ class Many:
     also: tuple[str, ...] = ()
     near: bool = False
     apart: bool = False
+    onto: bool = False
 
     @property
     def ops(self) -> tuple[str, ...]:
-        """The operation of each result."""
+        """Those of each result."""
         return NEAR * self.sums if self.near else (self.op, *self.also)
 
     def spread(self, number: int) -> int:

@@ -35,11 +35,12 @@ class BlockRoom:
     """What a block may be: ``size`` bytes of sources, and how it grows to that; 0: as most do.
 
     Along the last axes first. Where ``down`` is an axis, along that one first, from a piece of a
-    row on.
+    row on, of about ``piece`` bytes (0: `PIECE`).
     """
 
     size: int = 0
     down: int = -1
+    piece: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,15 @@ class BoxRead:
     source: Tiled
     box: Box
     memory: StageResult
+
+
+@dataclass(frozen=True, eq=False)
+class StreamBlock:
+    """The elements ``item`` of a part: ``root`` over the memory of what is read."""
+
+    item: tuple[slice, ...]
+    root: Expr
+    reads: tuple[BoxRead, ...]
 
 
 def places_in(leaf: Leaf) -> Places:
@@ -125,15 +135,17 @@ def lies_in_rows(leaf: Leaf) -> bool:
     return len(rows) == len(leaf.shape) and rows == ahead
 
 
-def piece_of(leaf: Leaf, down: int) -> Shape | None:
+def piece_of(leaf: Leaf, down: int, size: int = 0) -> Shape | None:
     """The extents of some elements of ``leaf`` behind axis ``down`` that lie side by side: a piece.
+
+    It has ``size`` bytes, about (0: `PIECE`).
 
     None where a chunk has no such piece, or a row no more than that.
     """
     if not lies_in_rows(leaf):
         return None
     assert isinstance(leaf.source, Tiled)
-    room, whole = max(1, PIECE // dtypes.itemsize(leaf.dtype)), True
+    room, whole = max(1, (size or PIECE) // dtypes.itemsize(leaf.dtype)), True
     extents = [1] * len(leaf.shape)
     for k in reversed(range(down + 1, len(leaf.shape))):
         extents[k] = min(leaf.shape[k], room)
@@ -142,6 +154,29 @@ def piece_of(leaf: Leaf, down: int) -> Shape | None:
         whole = extents[k] == leaf.source.shape[k]
         room //= extents[k]
     return None if room > 1 else tuple(extents)
+
+
+def chunk_along(leaf: Leaf, axis: int) -> tuple[int, int]:
+    """How long a chunk of ``leaf``, which lies in rows, is along ``axis``, and its first one.
+
+    All of it, and nothing, where its source is one file.
+    """
+    assert isinstance(leaf.source, Tiled)
+    tiles, (start, _) = leaf.source.tiles, places_in(leaf)[axis]
+    if not hasattr(tiles, "cuts"):
+        return leaf.shape[axis], 0
+    chunk = tiles.chunks[axis]
+    return chunk, chunk - start % chunk
+
+
+def rows_in_chunks(leaf: Leaf, axis: int, most: int) -> tuple[int, int]:
+    """How many indices along ``axis`` a block has, and the first one, so that it lies in one chunk.
+
+    ``most``, or a little less; where chunks have no such share blocks lie as they come.
+    """
+    chunk, first = chunk_along(leaf, axis)
+    rows = next((n for n in range(most, most // 2, -1) if chunk % n == 0), 0)
+    return (rows, first % rows) if first and rows else (most, 0)
 
 
 def reading(found: Sequence[Leaf]) -> tuple[BoxRead, list[Leaf]]:

@@ -13,7 +13,6 @@ from operator import mul
 from typing import Final
 
 from .. import dtypes
-from ..dataclass import dataclass
 from ..expr import views
 from ..expr.graph import memories
 from ..expr.nodes import Expr, Leaf, Reduced, Shape, Through, Tiled, leaves, walk
@@ -26,11 +25,13 @@ from .reads import (
     BlockRoom,
     BoxRead,
     Rows,
+    StreamBlock,
     bytes_of,
     in_order,
     piece_of,
     readings,
     reads_boxes,
+    rows_in_chunks,
     rows_that_move,
     units_of,
 )
@@ -44,15 +45,6 @@ MOST_WALKED: Final = 64 << 20  # bytes of rows that are put together of blocks
 _ADDED: Final = ("sum", "mean", "var", "std", "dot", "min", "max", "nanmin", "nanmax")
 MOST_ADDED: Final = 1 << 20
 USUAL: Final = BlockRoom()
-
-
-@dataclass(frozen=True, eq=False)
-class StreamBlock:
-    """The elements ``item`` of a part: ``root`` over the memory of what is read."""
-
-    item: tuple[slice, ...]
-    root: Expr
-    reads: tuple[BoxRead, ...]
 
 
 def tiled(root: Expr) -> list[Leaf]:
@@ -133,15 +125,22 @@ def room_for(root: Expr, axes: Sequence[int]) -> BlockRoom:
         return BlockRoom(BLOCK)
     if len(axes) == len(root.shape) or not cuts_results(root, axes, BlockRoom(QUICK)):
         return BlockRoom(QUICK)
-    steps = steps_of(root, BlockRoom(BLOCK))
+    # No more than others, which is promised.
+    return room_down(root, axes, BLOCK) or BlockRoom(BLOCK)
+
+
+def room_down(root: Expr, axes: Sequence[int], size: int, piece: int = 0) -> BlockRoom | None:
+    """Room for blocks of ``size`` bytes that are pieces of several rows; None: whole rows do.
+
+    They do where their results are few, or where no pieces of ``piece`` bytes lie in them.
+    """
+    steps = steps_of(root, BlockRoom(size))
     cut = [k for k in axes if (steps[k][1] or steps[k][0]) < root.shape[k]]
     results = math.prod(min(n, steps[k][0]) for k, n in enumerate(root.shape) if k not in axes)
-    if not cut or results <= FEW_RESULTS:
-        return BlockRoom(BLOCK)
-    pieces = {piece_of(leaf, cut[0]) for leaf in tiled(root)}
-    if len(pieces) > 1 or None in pieces:
-        return BlockRoom(BLOCK)
-    return BlockRoom(block_bytes(root), cut[0])  # no more than others, which is promised
+    pieces = {piece_of(leaf, cut[0], piece) if cut else None for leaf in tiled(root)}
+    if results <= FEW_RESULTS or len(pieces) > 1 or None in pieces:
+        return None
+    return BlockRoom(min(size, block_bytes(root)), cut[0], piece)
 
 
 def shared_room(rooms: Sequence[BlockRoom]) -> BlockRoom:
@@ -270,13 +269,16 @@ def steps_of(root: Expr, room: BlockRoom = USUAL) -> list[tuple[int, int]]:
     found, size, order = tiled(root), room.size or BLOCK, [*reversed(range(len(root.shape)))]
     widest = max(found, key=lambda leaf: bytes_of(leaf, root.shape))
     units = units_of(widest)
-    if room.down >= 0 and (piece := piece_of(widest, room.down)):
+    if room.down >= 0 and (piece := piece_of(widest, room.down, room.piece)):
         units = [(n, 0) for n in piece]
         order.sort(key=lambda k: k != room.down)
     extents = [min(n, unit) for n, (unit, _) in zip(root.shape, units, strict=True)]
     for k in order:
         now = sum(bytes_of(leaf, tuple(extents)) for leaf in found)
         extents[k] = min(root.shape[k], extents[k] * max(1, size // max(1, now)))
+        if room.piece and k == order[0] == room.down:  # what lies in one file
+            units[k] = rows_in_chunks(widest, k, extents[k])
+            extents[k] = units[k][0]
         if extents[k] < root.shape[k]:
             break
     return [

@@ -57,12 +57,16 @@ def run_together(
     sinks = [sink for sink, ops in each for _ in ops]
     results = [_memory(prepared, sink.dtype, out) for sink, out in zip(sinks, outs, strict=True)]
     table = (ctypes.c_uint64 * len(results))(*map(address_of, results))
-    tile = 0 if prepared.program.sink.rows else prepared.tiling.rows
-    failures = _finish(prepared, inputs, stop, ctypes.addressof(table), tile)
+    failures = _finish(prepared, inputs, stop, ctypes.addressof(table), result_tile(prepared))
     return [
         (one, failed_places(one, sink.dtype, failures if sink.many else 0))
         for one, sink in zip(results, sinks, strict=True)
     ]
+
+
+def result_tile(prepared: Prepared) -> int:
+    """How many results a kernel makes side by side; 0: one after the other."""
+    return 0 if prepared.program.sink.rows else prepared.tiling.rows
 
 
 def repaired(

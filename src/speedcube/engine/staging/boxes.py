@@ -14,8 +14,7 @@ from ...dataclass import dataclass
 from ...expr.nodes import Tiled, c_strides
 from ...expr.sources.tiled import Box
 from ...late import futures
-from ...plan.reads import BoxRead, blocks_there
-from ...plan.streams import StreamBlock
+from ...plan.reads import BoxRead, StreamBlock, blocks_there
 from ..boxes import Stop
 from .lanes import PIECE, Crew, Taken, crew, now
 from .room import LARGE_CHUNKS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
+from itertools import islice
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -15,15 +16,18 @@ from ...expr.nodes import Expr, Reduced
 from ...kernel.lower.together import SPREADS
 from ...kernel.program import NEAR
 from ...plan.passes import ALONG
+from ...plan.reads import BlockRoom, chunk_along
 from ...plan.stages import Stage
-from ..boxes import Stop
-from ..cpu import initial_records, run_some
-from ..finished.cpu import run_together
+from ...plan.streams import room_down, tiled
+from ..boxes import Stop, result_boxes
+from ..cpu import address_of, calling, initial_records, run_some
+from ..finished.cpu import result_tile, run_together
 from ..prepare import prepare, prepare_open
 from ..results import is_exact_sum, merge, values
 from ..several import Joint, merged_records
 from ..tasks import Inputs
 from .adding import add, can_add
+from .fed import Feed
 from .own import PIECE, Item, Own, pieces, places
 from .sums import Bounded, finished, given, nothing
 from .takers import Taker
@@ -31,6 +35,8 @@ from .takers import Taker
 Array: TypeAlias = NDArray[Any]
 Blocks: TypeAlias = Iterable[tuple[Item, Stage, Inputs]]
 
+# Bytes that are read of a row, and then of the next, to be added at once.
+_PIECE: Final = 1 << 16
 _AT_ONCE: Final = 1 << 16  # records in memory; of a spread one has 1,152 bytes
 
 
@@ -97,6 +103,46 @@ class Added:
     memory: list[Array] = field(default_factory=list)  # for what a block gives
 
     @property
+    def feeds(self) -> bool:
+        """Sums of elements do; those of squares cost more by the tile than the cache saves."""
+        return self.op == "mean" and not any(own.extra for own in self.owns)
+
+    def tile_room(self, root: Expr, size: int) -> BlockRoom:
+        """Pieces of rows, whose sums stay in the cache, or whole rows: of one file."""
+        own = self.owns[0]
+        root = own.root_in(root)
+        room = room_down(root, own.stage.axes, size, _PIECE)
+        if room is None:
+            return BlockRoom(size)
+        rows = min(chunk_along(leaf, room.down)[0] for leaf in tiled(root))
+        return replace(room, size=min(size, rows * _PIECE))
+
+    def fed(self, feed: Feed) -> Sequence[int]:
+        """Add the sums of the tiles of ``feed``; the numbers of those that were not added."""
+        block = feed.at(0)
+        one = self._summed(block.item, block.root)
+        prepared = None if self.others else prepare_open(one, one.parts[0], onto=True)
+        if prepared is None:
+            return range(feed.count)
+        self._begin()
+        first, second = (self._places(feed.at(k).item) for k in (0, 1))
+        box, *others = islice(result_boxes(prepared.loops, result_tile(prepared)), 2)
+        if first is None or second is None or others:
+            return range(feed.count)
+        table = first + np.arange(feed.count, dtype=np.uint64)[:, None] * (second - first)
+        with calling(prepared, feed.inputs) as call:
+            done, _ = feed.run(call, box, address_of(table), table.strides[0])
+        return range(done, feed.count)
+
+    def _places(self, item: Item) -> Array | None:
+        """Where the words of a block's sums lie; None where they do not lie in a row."""
+        here = places(item, self.owns[0].axes[0])
+        words = [x[here] for near in self.sums for x in (near.high, near.low, near.bound)]
+        if not words[0].flags.c_contiguous:
+            return None
+        return np.array([*map(address_of, words)], np.uint64)
+
+    @property
     def op(self) -> str:
         """What the kernel makes sums for: those of elements, or of squares, too."""
         ops = {one.stage.op for one in self.owns}
@@ -115,14 +161,11 @@ class Added:
 
     def _added(self, item: Item, root: Expr, read: Inputs) -> bool:
         """Whether there is a kernel for the sums of a block, which are added then."""
-        one = self.owns[0].at(item, root)
-        assert isinstance(one.source, Reduced)
-        one = replace(one, source=replace(one.source, op=self.op, dtype="float64", ddof=0.0))
+        one = self._summed(item, root)
         prepared = prepare_open(one, one.parts[0])
         if prepared is None:
             return False
-        if not self.sums:
-            self.sums = [nothing(self.kept) for _ in range(2 if self.op == "var" else 1)]
+        self._begin()
         here = places(item, one.axes)
         shares = [near.at(here) for near in self.sums]
         self._make_room(shares)
@@ -140,6 +183,16 @@ class Added:
                     mine = share.at(piece)
                     mine.set(mine + given(*(x[piece] for x in more)))
         return True
+
+    def _summed(self, item: Item, root: Expr) -> Stage:
+        """The sums of a block alone."""
+        one = self.owns[0].at(item, root)
+        assert isinstance(one.source, Reduced)
+        return replace(one, source=replace(one.source, op=self.op, dtype="float64", ddof=0.0))
+
+    def _begin(self) -> None:
+        if not self.sums:
+            self.sums = [nothing(self.kept) for _ in range(2 if self.op == "var" else 1)]
 
     def _make_room(self, shares: Sequence[Bounded]) -> None:
         """Memory for what a block gives, which is used again."""

@@ -23,9 +23,9 @@ from ...kernel.cache import kernel_cache
 from ...kernel.llvm.compile import QUICK, NativeKernel, build, load
 from ...kernel.llvm.files.pieces import DONE, FAILURES, PiecesOfFile
 from ...kernel.llvm.simd import targets
-from ...plan.reads import BlockRoom
+from ...plan.reads import BlockRoom, StreamBlock
 from ...plan.stages import Stage
-from ...plan.streams import BlockFinder, StreamBlock, cuts_of, is_quick, tiled
+from ...plan.streams import BlockFinder, cuts_of, is_quick, tiled
 from ..boxes import Box, Stop, result_boxes
 from ..cpu import Caller, address_of, calling
 from ..prepare import prepare_folded, prepare_many
@@ -39,7 +39,8 @@ _LEAST: Final = 4  # that are worth one
 
 
 At: TypeAlias = Callable[[int], StreamBlock]
-Place: TypeAlias = tuple[str, int]  # a file, and the byte of it where a tile begins
+# A file, and of a tile the byte of it where it begins, how many pieces it has, how far apart.
+Place: TypeAlias = tuple[str, int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,8 @@ class Feed:
     """Tiles of one shape that lie evenly apart in the file ``handle``: ``count`` of them.
 
     ``at`` gives each. It is read into ``memory``, which ``inputs`` has as what the first one reads.
+    ``start``: where the first one begins, ``step``: how far the next is. Each has ``pieces``, which
+    lie ``apart``.
     """
 
     at: At
@@ -54,6 +57,8 @@ class Feed:
     handle: int
     start: int
     step: int
+    pieces: int
+    apart: int
     memory: Array
     inputs: Mapping[int, Array]
     stop: Stop
@@ -63,8 +68,9 @@ class Feed:
 
         How many tiles were read whole, and computed; and how many results the kernel left.
         """
-        size, count = self.memory.nbytes, self.count
-        words = np.array([self.handle, self.start, self.step, size, 0, count, step, 0, 0], np.int64)
+        size, count = self.memory.nbytes // self.pieces, self.count
+        piece = [self.handle, self.start, self.apart, size, size, self.pieces]
+        words = np.array([*piece, self.step, 0, count, step, 0, 0], np.int64)
         function: Any = call.function
         kernel = ctypes.cast(function, ctypes.c_void_p).value or 0
         table = np.array([kernel, *call.arguments, out, *box], np.uint64)
@@ -82,6 +88,9 @@ class Fed(Protocol):
 
     feeds: bool  # whether it does
 
+    def tile_room(self, root: Expr, size: int) -> BlockRoom:
+        """What a tile of ``root`` of ``size`` bytes may be."""
+
     def fed(self, feed: Feed) -> Sequence[int]:
         """Take the tiles of ``feed``; the numbers of those that were not taken."""
 
@@ -93,7 +102,7 @@ def left_of(takers: Sequence[Any], root: Expr, inputs: Any, stop: Stop) -> list[
     left: list[StreamBlock] = []
     taken = 0
     with buffers_kept() as buffers:
-        for at, count in _lines(root):
+        for at, count in _lines(root, takers[0].tile_room(root, TILE)):
             k = 0
             while k < count and not stop.is_set():
                 memory = buffers.take(at(k).reads[0].memory.shape, at(k).reads[0].source.dtype)
@@ -131,15 +140,16 @@ def _given(
         return range(k, end), end  # who reads it block by block knows what that means
     known = {**inputs, id(first.reads[0].memory): memory}
     try:
-        feed = Feed(lambda j: at(k + j), most, handle, here[1], step, memory, known, stop)
+        place = handle, here[1], step, *here[2:]
+        feed = Feed(lambda j: at(k + j), most, *place, memory, known, stop)
         return [k + j for j in taker.fed(feed)], end
     finally:
         os.close(handle)
 
 
-def _lines(root: Expr) -> Iterator[tuple[At, int]]:
+def _lines(root: Expr, room: BlockRoom) -> Iterator[tuple[At, int]]:
     """The tiles of ``root``: those of one shape that follow one another along an axis."""
-    cuts = cuts_of(root, BlockRoom(TILE))
+    cuts = cuts_of(root, room)
     long = [k for k, along in enumerate(cuts) if len(along) > 1]
     finder, axis = BlockFinder(root, long), max(long, default=0)
     others = [along[:1] if k == axis else along for k, along in enumerate(cuts)]
@@ -166,10 +176,13 @@ def _evenly(at: At, k: int, here: Place, most: int) -> tuple[int, int]:
     if most < 2 or at(k + 1).root is not at(k).root:
         return 0, 1
     second = _place(at(k + 1))
-    if second is None or second[0] != here[0]:
+    if second is None or (second[0], *second[2:]) != (here[0], *here[2:]):
         return 0, 1
     step = second[1] - here[1]
-    while most > 2 and _place(at(k + most - 1)) != (here[0], here[1] + (most - 1) * step):
+    while most > 2 and _place(at(k + most - 1)) != (
+        *(here[0], here[1] + (most - 1) * step),
+        *here[2:],
+    ):
         most = (most + 1) // 2
     return step, most
 
@@ -207,7 +220,9 @@ def read_pieces(handle: int, start: int, step: int, size: int, out: NDArray[np.u
 
     How many were read whole; those behind the first that was not are left to who asks.
     """
-    words = np.array([handle, start, step, size, size, out.size // size, 0, 0, 0], np.int64)
+    words = np.array(
+        [handle, start, 0, size, 0, 1, step, size, out.size // size, 0, 0, 0], np.int64
+    )
     _run(words, address_of(out), 0)
     return int(words[DONE])
 

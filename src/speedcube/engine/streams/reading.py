@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...expr.sources.tiled import from_page, page_memory
-from ...plan.reads import AHEAD, BoxRead
-from ...plan.streams import BLOCK, StreamBlock
+from ...plan.reads import AHEAD, BoxRead, StreamBlock
+from ...plan.streams import BLOCK
 from ..boxes import Stop
 
 Array: TypeAlias = NDArray[Any]

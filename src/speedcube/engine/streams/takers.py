@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...expr.nodes import Expr, Map, Reduced
+from ...plan.reads import BlockRoom, StreamBlock
 from ...plan.stages import Part, Stage
-from ...plan.streams import StreamBlock
 from ..cpu import address_of, initial_records
 from ..finished.cpu import failed_places
 from ..finished.ends import End, all_of
@@ -57,6 +57,10 @@ class Placed:
         """Reductions do, on CPUs."""
         stage = self.own.stage
         return reduces(stage) and not self.own.extra and self.worker.device is None
+
+    def tile_room(self, _: Expr, size: int) -> BlockRoom:
+        """Whole lines."""
+        return BlockRoom(size)
 
     def fed(self, feed: Feed) -> Sequence[int]:
         """Make what the tiles of ``feed`` have; the numbers of those that were not made."""
@@ -152,6 +156,10 @@ class Records:
     def feeds(self) -> bool:
         """One record does, on a CPU."""
         return not self.kept and not self.own.extra and self.worker.device is None
+
+    def tile_room(self, _: Expr, size: int) -> BlockRoom:
+        """Whole lines."""
+        return BlockRoom(size)
 
     def fed(self, feed: Feed) -> Sequence[int]:
         """Take the tiles of ``feed``; the numbers of those that were not taken."""

@@ -17,11 +17,10 @@ from ...expr.nodes import Expr, leaves
 from ...expr.piecewise.regions import pieces_within
 from ...kernel.lower.together import SPREADS
 from ...plan.passes import Pass
-from ...plan.reads import BlockRoom
+from ...plan.reads import BlockRoom, StreamBlock
 from ...plan.regions import regions_of
 from ...plan.stages import Part, Stage
 from ...plan.streams import (
-    StreamBlock,
     blocks_of,
     bytes_read,
     cuts_results,

@@ -75,16 +75,23 @@ class NpyFile:
         finally:
             os.close(handle)
 
-    def lies_at(self, box: Box) -> tuple[str, int] | None:
-        """The file and its byte where ``box`` begins, if its elements lie there side by side."""
+    def lies_at(self, box: Box) -> tuple[str, int, int, int] | None:
+        """The file and its byte where ``box`` begins; its pieces, and how far apart they begin.
+
+        None where it is not equal pieces that lie evenly apart, or they are short.
+        """
         if not np.dtype(self.kind).isnative or any(one.step != 1 for one in box):
             return None
         counts = [one.stop - one.start for one in box]
-        cut = next((k for k, n in enumerate(counts) if n > 1), len(counts))
-        if tuple(counts[cut + 1 :]) != self.shape[cut + 1 :]:
+        cut = max((k for k, n in enumerate(counts) if n < self.shape[k]), default=0)
+        down = [k for k, n in enumerate(counts[:cut]) if n > 1]
+        start = self.offset + _flat((one.start for one in box), self.shape) * self.itemsize
+        if not down:
+            return self.path, start, 1, 0
+        if len(down) > 1 or math.prod(counts[cut:]) * self.itemsize < _LEAST_PIECE:
             return None
-        first = _flat((one.start for one in box), self.shape)
-        return self.path, self.offset + first * self.itemsize
+        step = c_strides(self.shape)[down[0]] * self.itemsize
+        return self.path, start, counts[down[0]], step
 
     def _fill(self, handle: int, box: Box, out: NDArray[Any]) -> None:
         """``box`` in as few readings as pay: what lies between two that are near is read, too."""

@@ -42,8 +42,8 @@ class RawZarr:
         """How little may be read at once without loss: less than a chunk, for none is decoded."""
         return together(self.chunks, np.dtype(self.kind).itemsize)
 
-    def lies_at(self, box: Box) -> tuple[str, int] | None:
-        """The file and its byte where ``box`` begins, if its elements lie there side by side."""
+    def lies_at(self, box: Box) -> tuple[str, int, int, int] | None:
+        """As of a `NpyFile`: of one chunk."""
         numbers = tuple(one.start // n for one, n in zip(box, self.chunks, strict=True))
         if numbers != tuple((one.stop - 1) // n for one, n in zip(box, self.chunks, strict=True)):
             return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from ... import dtypes
@@ -159,6 +160,12 @@ def is_short(space: Space, source: Reduced) -> bool:
     return source.count <= SHORT and source.arg.dtype not in ("float16", "float32")
 
 
+def is_added(space: Space, source: Reduced) -> bool:
+    """Whether they are, however long, added onto others."""
+    drawn = any(isinstance(leaf.source, Random) for leaf in space.leaves)
+    return source.op in ("sum", "mean") and is_exact(source.arg) and not drawn
+
+
 def lanes_over(space: Space, count: int, along: int, across: int, row_end: float) -> Layout | None:
     """Lanes along the ``count`` elements of a result, in tiles of ``along``, or across results.
 
@@ -211,17 +218,18 @@ def lower_many(
     source: Reduced,
     also: Sequence[Reduced] = (),
     near: bool = False,
+    onto: bool = False,
 ) -> Lowered:
     """The kernel of ``source`` over ``layout``; the results of float16 are float64 yet.
 
     Those of ``also`` are made of the same sums: it is a spread, if there is one. ``near``: of
-    their sums what is known (`program.Many`).
+    their sums what is known, ``onto``: added to what was before (`program.Many`).
     """
     space, tiling = layout.space, layout.tiling
     parameters, nodes = Parameters(), walk(root)
     codes = leaf_codes(space, tiling, parameters, memories(nodes))
-    short = not layout.rows and all(is_short(space, one) for one in (source, *also))
-    short = short and not near
+    fits = is_added if onto else is_short
+    short = near == onto and not layout.rows and all(fits(space, one) for one in (source, *also))
     line, exact = layout.rows and is_line(space, source), is_exact(root)
 
     def make() -> Program:
@@ -229,17 +237,15 @@ def lower_many(
         roots = factors(root) if source.op == "dot" else (root,)
         values = elements(b, roots, space, parameters)
         sink = many_sink(b, values, layout, source, also, short, line, exact, parameters, near)
+        if onto and sink.many is not None:
+            sink = replace(sink, many=replace(sink.many, onto=True))
         kept = sum(1 for r in space.reduced[: tiling.first] if not r)
         ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in nodes)
         return Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
 
     several = tuple((one.op, one.ddof) for one in also)
-    how = (
-        *(source.op, source.dtype, source.count, source.ddof, layout.rows, short, line, exact),
-        layout.any_length,
-        several,
-        near,
-    )
+    own = source.op, source.dtype, source.count, source.ddof
+    how = *own, layout.rows, short, line, exact, layout.any_length, several, near, onto
     return alike(nodes, how, space, tiling, codes, parameters, make)
 
 

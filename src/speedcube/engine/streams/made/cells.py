@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from ....expr.graph import below_up_to, memories
 from ....expr.nodes import Const, Expr, Leaf, Map, Position, Random, Stored, Tiled, is_whole, walk
 from ....expr.push import in_place
-from ....plan.reads import bytes_of
+from ....plan.reads import StreamBlock, bytes_of
 from ....plan.stages import Part, Stage
-from ....plan.streams import BLOCK, BlockFinder, StreamBlock, can_stream, tiled
+from ....plan.streams import BLOCK, BlockFinder, can_stream, tiled
 from ...boxes import Stop
 from ...cpu import run_store
 from ...prepare import prepare

@@ -4,11 +4,12 @@
 
 ``words`` (int64): the file's handle; where the first piece begins, and how far the next one is from
 there; how many bytes a piece has, and how far the next one goes from it in ``memory``; how many
-pieces there are. The kernel stops at the first that it does not get whole, and says how many it
+pieces a tile has; where the first piece of the next tile lies, in the file and in ``memory``; how
+many tiles there are. The kernel stops at the first that it does not get whole, and says how many it
 got. ``pread`` is the system's.
 
 ``call`` (int64; null: there is none) has the addresses of another kernel and of its arguments, and
-the six words of its box. It is called behind each piece, the last argument ``step`` further on each
+the six words of its box. It is called behind each tile, the last argument ``step`` further on each
 time. What it leaves in the first word of its geometry is added up.
 """
 
@@ -18,8 +19,9 @@ from typing import Final
 
 from ....dataclass import dataclass
 
-HANDLE, START, STEP, LENGTH, APART, COUNT, OUT_STEP, DONE, FAILURES = range(9)
-WORDS: Final = 9
+HANDLE, START, STEP, LENGTH, APART, PIECES = range(6)
+TILE_STEP, TILE_APART, TILES, OUT_STEP, DONE, FAILURES = range(6, 12)
+WORDS: Final = 12
 KERNEL, GEOMETRY, OUT, BOX, CALL_WORDS = 0, 1, 5, 6, 12
 
 
@@ -41,16 +43,27 @@ def emit_pieces(_: PiecesOfFile) -> str:
             "  br label %head",
             "head:",
             "  %k = phi i64 [ 0, %entry ], [ %next, %behind ]",
-            f"  %more = icmp slt i64 %k, %w{COUNT}",
-            "  br i1 %more, label %piece, label %done",
+            f"  %more = icmp slt i64 %k, %w{TILES}",
+            "  br i1 %more, label %tile, label %done",
+            "tile:",
+            f"  %past = mul i64 %k, %w{TILE_STEP}",
+            f"  %first = add i64 %w{START}, %past",
+            f"  %before = mul i64 %k, %w{TILE_APART}",
+            "  %begin = getelementptr i8, ptr %memory, i64 %before",
+            "  br label %piece",
             "piece:",
-            f"  %past = mul i64 %k, %w{STEP}",
-            f"  %from = add i64 %w{START}, %past",
-            f"  %before = mul i64 %k, %w{APART}",
-            "  %to = getelementptr i8, ptr %memory, i64 %before",
+            "  %p = phi i64 [ 0, %tile ], [ %later, %got.it ]",
+            "  %from = phi i64 [ %first, %tile ], [ %from.next, %got.it ]",
+            "  %to = phi ptr [ %begin, %tile ], [ %to.next, %got.it ]",
             f"  %got = call i64 %pread(i32 %handle, ptr %to, i64 %w{LENGTH}, i64 %from)",
             f"  %all = icmp eq i64 %got, %w{LENGTH}",
-            "  br i1 %all, label %whole, label %done",
+            "  br i1 %all, label %got.it, label %done",
+            "got.it:",
+            "  %later = add i64 %p, 1",
+            f"  %from.next = add i64 %from, %w{STEP}",
+            f"  %to.next = getelementptr i8, ptr %to, i64 %w{APART}",
+            f"  %others = icmp slt i64 %later, %w{PIECES}",
+            "  br i1 %others, label %piece, label %whole",
             "whole:",
             "  br i1 %alone, label %behind, label %compute",
             "compute:",

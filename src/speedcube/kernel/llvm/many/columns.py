@@ -13,9 +13,10 @@ from functools import cached_property, partial
 
 from ...program import Program
 from ..elements import Tile
-from ..memory import NEAREST, NEXT
+from ..memory import LINE, NEAREST, NEXT
 from ..nests.columns import ColumnNest, Outputs
 from .adding import ColumnSums
+from .onto import Onto
 from .quick import Quick
 from .short import Short
 
@@ -47,7 +48,7 @@ class ColumnLoops(ColumnSums):
 
     def tile(self, at: list[str], count: str) -> None:
         if self.many.short:
-            self.short(at, count)
+            (self.onto if self.many.onto else self.short)(at, count)
             return
         if self.quick is None:
             self.exact(at, count)
@@ -106,6 +107,34 @@ class ColumnLoops(ColumnSums):
         rest = t.i64("sub", count, whole)
         with t.when(t.op(f"icmp sgt i64 {rest}, 0")):
             results(whole, t.op(f"icmp slt {self.d.word} {t.iota('0')}, {t.splat('i64', rest)}"))
+
+    def onto(self, at: list[str], count: str) -> None:
+        """All rows of a line of memory before the next, added to the sums that lie there."""
+        t, d, leaves = self.text, self.d, len(self.program.leaves)
+        out, rows = at[leaves], self.elements.word(3)
+
+        def element(r: str, j: str, mask: str | None) -> str:
+            return self.elements.element(self.row(at, count, r), j, mask)["x"]
+
+        def add(j: str, vectors: int, mask: str | None = None) -> None:
+            held = []
+            for k in range(vectors):
+                place = t.i64("add", j, k * t.lanes)
+                own = Onto(d, [t.at(one, t.i64("add", out, place), "double") for one in self.outs])
+                own.load(mask)
+                held.append((place, own))
+            with t.loop("0", rows) as r:
+                for place, own in held:
+                    own.add(element(r, place, mask))
+            for place, own in held:
+                own.store(rows, partial(element, j=place, mask=mask), mask)
+
+        vectors = max(1, LINE // (8 * t.lanes))
+        lines = t.i64("and", count, -vectors * t.lanes)
+        with t.loop("0", lines, vectors * t.lanes) as j:
+            add(j, vectors)
+        with t.loop(lines, count, t.lanes) as j:
+            add(j, 1, t.op(f"icmp slt {d.word} {t.iota(j)}, {t.splat('i64', count)}"))
 
     def quick_results(self, quick: Quick, at: list[str], count: str) -> str:
         """The results that were made the quick way; whether one is not certain by it."""

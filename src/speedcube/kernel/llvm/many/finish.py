@@ -20,7 +20,7 @@ from .sums import OUTSIDE, Sums
 # Results outside of these are left to the general path, zero excepted: products and remainders
 # below could be inexact.
 _LEAST, _MOST = 2.0**-700, 2.0**900
-_SLACK = 1.0 + 2.0**-30  # more than the roundings of a few products and sums of bounds
+SLACK = 1.0 + 2.0**-30  # more than the roundings of a few products and sums of bounds
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Finish:
             lost = d.add(d.size(lost), d.size(more))
         bound = d.choose(exact, zero, bound)
         normal = not settles and not (fine and self.many.deep)
-        return Near(value, tail, d.mul(d.add(bound, d.size(lost)), d.constant(_SLACK)), normal)
+        return Near(value, tail, d.mul(d.add(bound, d.size(lost)), d.constant(SLACK)), normal)
 
     # Operations ----------------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ class Finish:
         tail = d.div(rest, divisor)
         left = d.size(d.fma(d.neg(tail), divisor, rest))
         bound = d.div(d.total(a.bound, d.size(lost), left), divisor)
-        return Near(value, tail, d.mul(bound, d.constant(_SLACK)))
+        return Near(value, tail, d.mul(bound, d.constant(SLACK)))
 
     def _variance(self, total: Near, squares: Near) -> Near:
         """`(count * squares - total * total) / spread`: of each product two doubles and a rest."""
@@ -159,7 +159,7 @@ class Finish:
         twice = d.mul(d.add(d.size(total.value), d.size(total.tail)), d.constant(2.0))
         of_total = d.mul(d.add(twice, total.bound), total.bound)
         bound = d.total(own, of_total, d.mul(self.count, squares.bound))
-        return self.spread_over(Near(value, tail, d.mul(bound, d.constant(_SLACK))))
+        return self.spread_over(Near(value, tail, d.mul(bound, d.constant(SLACK))))
 
     def spread_over(self, squares: Near) -> Near:
         """`squares / spread`."""
@@ -177,7 +177,7 @@ class Finish:
         bound = d.add(a.bound, d.mul(d.size(rest), d.constant(2.0**-51)))
         bound = d.add(d.div(bound, value), d.div(d.mul(tail, tail), value))
         none = d.both(*(d.is_("eq", x, zero) for x in (a.value, a.tail, a.bound)))
-        bound = d.mul(bound, d.constant(_SLACK))
+        bound = d.mul(bound, d.constant(SLACK))
         value, tail, bound = (d.choose(none, zero, x) for x in (value, tail, bound))
         return Near(value, tail, bound)
 

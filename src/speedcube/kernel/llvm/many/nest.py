@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from ...program import Program
+from ...program import NEAR, Program
 from ..elements import Elements
 from ..function import function
 from ..loops import Nest
-from ..memory import masked_store, scatter
+from ..memory import masked_load, masked_store, scatter
 from ..text import SCALAR, Style
-from .finish import Finish
+from .finish import SLACK, Finish
 from .sums import Sums
 
 # In the place of a result that is not certain: a NaN that is none of ours. How many there are is
@@ -47,14 +48,25 @@ class ManyNest(Nest):
 
         ``again`` looks at the elements of those that are not certain.
         """
+        mask = self.text.op(
+            f"icmp slt {self.d.word} {self.text.iota(j)}, {self.text.splat('i64', count)}"
+        )
+        if self.many.onto:
+            for first in range(0, len(self.many.ops), len(NEAR)):
+                numbers = range(first, first + len(NEAR))
+                self._add_onto(
+                    first, [self.found(k, j, mask, again) for k in numbers], mask, out, j
+                )
+            return
         for number in range(len(self.many.ops)):
-            self.give_one(number, out, j, count, again)
+            value, certain = self.found(number, j, mask, again)
+            self._store(number, value, certain, mask, out, j)
+            self._count(certain, mask)
 
-    def give_one(self, number: int, out: str, j: str, count: str, again: Again | None) -> None:
-        """The results of operation ``number``."""
+    def found(self, number: int, j: str, mask: str, again: Again | None) -> tuple[str, str]:
+        """The results of operation ``number``, and where they are certain."""
         t, d, finish = self.text, self.d, Finish(self.sums, number)
         value, certain = finish.result(j)
-        mask = t.op(f"icmp slt {self.d.word} {t.iota(j)}, {t.splat('i64', count)}")
         if again is not None:
             known = t.variable(d.double, value), t.variable(d.one, certain)
             wrong = t.op(f"xor {d.one} {certain}, {t.constant(True, 'bool')}")
@@ -63,8 +75,33 @@ class ManyNest(Nest):
                 t.store(d.double, value, known[0])
                 t.store(d.one, certain, known[1])
             value, certain = t.load(d.double, known[0]), t.load(d.one, known[1])
-        self._store(number, value, certain, mask, out, j)
-        self._count(certain, mask)
+        return value, certain
+
+    def _add_onto(
+        self, first: int, found: list[tuple[str, str]], mask: str, out: str, j: str
+    ) -> None:
+        """Add what is known of a sum to what lies in the places of operation ``first`` and on.
+
+        As `engine/streams/sums.py` does. An endless bound says that nothing is known.
+        """
+        t, d, zero = self.text, self.d, self.d.constant(0.0)
+        (value, certain), (tail, _), (bound, _) = found
+        nan = t.op(f"fcmp uno {d.double} {value}, {value}")
+        value = d.choose(certain, value, zero)
+        tail, bound = (
+            d.choose(nan, zero, d.choose(certain, x, y))
+            for x, y in ((tail, zero), (bound, d.constant(math.inf)))
+        )
+        places = [
+            t.at(self.outs[first + k], t.i64("add", out, j), "double") for k in range(len(NEAR))
+        ]
+        high, low, more = (masked_load(t, "double", place, mask) for place in places)
+        high, a = d.two_sum(high, value)
+        low, b = d.two_sum(low, tail)
+        low, c = d.two_sum(low, a)
+        lost = d.mul(d.total(more, bound, d.size(b), d.size(c)), d.constant(SLACK))
+        for x, place in zip((*d.two_sum(high, low), lost), places, strict=True):
+            masked_store(t, "double", x, place, mask)
 
     def any_lane(self, flags: str) -> str:
         """Whether a flag is raised."""
