@@ -16,7 +16,7 @@ from oracle import assert_same_bits, bits, dot_row, reduce_row
 import speedcube as sc
 from speedcube.engine.finished import cpu as finished
 from speedcube.engine.prepare import prepare_many
-from speedcube.engine.small import call
+from speedcube.engine.small import call, known
 from speedcube.kernel.llvm import simd
 from speedcube.kernel.lower import many as lower_many
 from speedcube.plan.stages import make_stage
@@ -346,9 +346,15 @@ def test_dots_on_every_target(target: str) -> None:
 # A certificate that fails ----------------------------------------------------------------------
 
 
+def _forget() -> None:
+    known._known.clear()
+    known._met.clear()
+
+
 @pytest.fixture
-def uncertain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels whose bound is too wide for any certificate."""
+def uncertain(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Kernels whose bound is too wide for any certificate; of those met before nothing is known."""
+    _forget()
     numbers = lower_many._numbers
 
     def planted(source: Any, parameters: Any) -> int:
@@ -357,6 +363,8 @@ def uncertain(monkeypatch: pytest.MonkeyPatch) -> None:
         return first
 
     monkeypatch.setattr(lower_many, "_numbers", planted)
+    yield
+    _forget()
 
 
 @pytest.mark.usefixtures("uncertain")
