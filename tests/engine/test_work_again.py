@@ -16,6 +16,7 @@ import pytest
 from oracle import assert_same_bits
 
 import speedcube as sc
+from speedcube.engine.clusters.handing import TOPIC
 
 pytestmark = [
     pytest.mark.cluster,
@@ -95,3 +96,22 @@ def test_a_file_s_handles_are_closed(client: Any, tmp_path: Path) -> None:
         sc.save(tmp_path / f"{k}.npy", x, on=client)
     assert_same_bits(np.load(tmp_path / "2.npy"), x.compute(on="cores"))
     assert handles() == 0
+
+
+def test_results_along_kept_axes_stay(client: Any) -> None:
+    """Who goes on with a part begins behind what was handed over of it."""
+    x = sc.random.default_rng(1).gamma(2.5, size=(4000, 60_000))
+    pids, found = client.run(os.getpid), list[Any]()
+    run = threading.Thread(target=lambda: found.append(x.mean(axis=1).compute(on=client)))
+    run.start()
+    while not (events := client.get_events(TOPIC)) and run.is_alive():
+        time.sleep(0.02)
+    _, first = events[0]
+    os.kill(pids[first["worker"]], signal.SIGKILL)
+    run.join()
+    places: dict[bool, list[int]] = {True: [], False: []}
+    for _, one in client.get_events(TOPIC):
+        if one["name"] == first["name"]:
+            places[one["worker"] == first["worker"]].append(one["position"])
+    assert_same_bits(found[0], x.mean(axis=1).compute(on="cores"))
+    assert min(places[False]) > max(places[True]) > 0
