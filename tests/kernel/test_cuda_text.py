@@ -45,7 +45,7 @@ from speedcube.engine.small.structure import structure_of
 from speedcube.engine.small.templates import slots_of
 from speedcube.expr.nodes import Expr, Map
 from speedcube.kernel.cuda.compile import OPTIONS
-from speedcube.ops import ELEMENTARY, OPS, SAMPLERS
+from speedcube.ops import ELEMENTARY, GATHERS, OPS, SAMPLERS
 
 
 def _rng() -> sc.random.Generator:
@@ -73,6 +73,7 @@ def _wild(dtype: str, shape: tuple[int, ...], decades: int) -> np.ndarray:
 
 WILD, WILD32 = _wild("float64", (90, 211), 30), _wild("float32", (90, 211), 12)
 SIZES = np.array([0.0, np.inf, 5e-324, -2e-308, 1.5, -2.5, 1e308, 1e200, -1e-200, -1.7e308])
+LINE = np.linspace(3, -3, 99)
 HALF = np.arange(65536, dtype=np.uint16).view(np.float16).reshape(256, 256)
 SPECIAL = np.array(
     [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -2e-308, 1.5, -2.5, 1e308, 0.5, 2.0**53 + 2]
@@ -265,6 +266,10 @@ EXPRESSIONS: dict[str, Callable[[], sc.Array]] = {
     "float16 sum": lambda: sc.asarray(HALF).sum(axis=1),
     "float16 var of normals": lambda: _rng().normal(size=(7, 2500)).astype("float16").var(axis=1),
     "float16 var": lambda: sc.asarray(HALF).var(axis=0),
+    "search": lambda: sc.searchsorted(sc.asarray(LINE)[::-2], _x()),
+    "search of NaN": lambda: sc.searchsorted(sc.cumsum(sc.asarray(LINE)), _special(), "right"),
+    "search of float16": lambda: sc.searchsorted(sc.asarray(HALF[0, ::9]), sc.asarray(HALF)),
+    "search of no element": lambda: sc.searchsorted(sc.asarray(LINE[:0]), _ints("int64")),
     "float16 argmin": lambda: sc.asarray(HALF).argmin(axis=1),
     "bool sum": lambda: (_x() > 1).sum(axis=1),
     # what has an order: elements made on the device, taken on the host
@@ -307,7 +312,7 @@ def test_the_list_is_complete(arrays: dict[str, sc.Array]) -> None:
                 used["modes"] |= {leaf.mode for leaf in program.leaves}
                 used["sinks"].add(program.sink.kind)
                 used["bins"] |= {term.bins.mode for term in program.sink.terms}
-    assert used["ops"] == {*OPS, *SAMPLERS, "gather"}
+    assert used["ops"] == {*OPS, *SAMPLERS, *GATHERS}
     assert used["modes"] == {"segment", "single", "splat", "unit", "strided", "table"}
     assert used["sinks"] == {"store", "isum", "min", "argmin", "exact"}
     assert used["bins"] == {"plain", "split", "residual", "search", "rare"}

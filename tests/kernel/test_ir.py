@@ -28,6 +28,7 @@ B = Instr("input", "bool", imm="b")
 L = Instr("input", "int64", imm="l")
 U = Instr("input", "uint32", imm="u")
 P = Instr("param", "float64", imm=0)
+G = Instr("gather", "float64", (0,), 0)
 NEGATED = Body((F, Instr("neg", "float64", (0,))), (("x", 1),))
 HALVED = Body((F, Instr("ne", "bool", (0, 0))), (("x", 0), ("more", 1)))
 
@@ -72,6 +73,14 @@ REFUSED = {
     ),
     "rare-with-a-parameter": (
         [B, F, Instr("rare", "float64", (0, 1), Body((P,), (("x", 0),)))],
+        "may not read parameters",
+    ),
+    "rare-with-memory": (
+        [B, F, L, Instr("rare", "float64", (0, 1, 2), Body((L, G), (("x", 1),)))],
+        "may not read memory",
+    ),
+    "loop-with-a-parameter": (
+        [B, F, Instr("loop", "float64", (0, 1, 0), Body((F, P, B), (("x", 1), ("more", 2))))],
         "may not read parameters",
     ),
     "loop-without-inputs": ([B, F, Instr("loop", "float64", (0,), HALVED)], "takes 2 operands"),

@@ -30,7 +30,7 @@ from ..expr.routines.table import ROUTINES
 from ..expr.through import operation
 from ..expr.through.operation import BY_KEYS, BY_TREE, PLACES_BY_KEYS
 from ..expr.through.table import OPERATIONS as _THROUGH
-from ..ops import ELEMENTARY, SAMPLERS
+from ..ops import ELEMENTARY, SAMPLERS, SEARCHES
 
 POSITION, BITS, EXACT = "position law", operation.BITS, operation.EXACT
 ORDER_FREE = operation.ORDER_FREE
@@ -63,6 +63,7 @@ OPERATIONS: Final[dict[str, str]] = {
     "power": f"{_OURS}; of integers by multiplication, which wraps",
     "gammaln": f"{_OURS}; 2 in float64, or 2**-53 below 1 in size",
     **dict.fromkeys(SAMPLERS, "stream v1: of correctly rounded operations alone, and of a key"),
+    **dict.fromkeys(SEARCHES, "exact: a number of elements; NaN comes last"),
     "gather": "exact: read at positions that are computed",
     "bitcast": "exact: the bits of an element, of which NaN has NumPy's",
     "cast": "rounded once to a float; truncated to an integer, its least value if out of range",

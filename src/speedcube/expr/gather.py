@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from ..ops import SAMPLERS
 from . import views
 from .build import elementwise
 from .nodes import (
+    STAGED,
     Const,
     Expr,
     Leaf,
@@ -45,6 +47,49 @@ def gathered(source: Source, first: int, last: int, index: Expr) -> Expr:
     shape = index.shape
     ends = const(first, "int64", shape), const(last, "int64", shape)
     return Map("gather", (index, memory(source, shape), *ends), shape, source.dtype)
+
+
+def search(op: str, line: Expr, wanted: Expr) -> Expr:
+    """How many elements of ``line``, which is sorted, come before each of ``wanted``, int64.
+
+    ``op`` of `ops.SEARCHES`; NaN is behind every number. A line that is computed is made once.
+    """
+    if isinstance(line, Map):
+        line = whole(line, line.shape)
+    assert isinstance(line, Leaf)
+    if not isinstance(line.source, (Stored, Map, Leaf, *STAGED)):
+        line = whole(line, line.shape)
+    (count,), (stride,), shape = line.shape, line.strides, wanted.shape
+    about = (line.offset, stride, count, max(count.bit_length() - 1, 0))
+    ends = [const(number, "int64", shape) for number in about]
+    return Map(op, (wanted, memory(line.source, shape), *ends), shape, "int64")
+
+
+def searched(op: str, line: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
+    """What `search` means: the steps of a kernel, which also say what a line out of order gives."""
+    place = np.zeros(wanted.shape, np.int64)
+    if not line.size:
+        return place
+    is_left = op == "search_left"
+    if is_in_order(line):
+        return np.asarray(np.searchsorted(line, wanted, "left" if is_left else "right"), np.int64)
+    step = 1 << (line.size.bit_length() - 1)
+    while step:
+        behind = place + step
+        element = line[np.minimum(behind, line.size) - 1]
+        passed = _before(element, wanted) if is_left else ~_before(wanted, element)
+        place = np.where(passed & (behind <= line.size), behind, place)
+        step >>= 1
+    return place
+
+
+def is_in_order(line: NDArray[Any]) -> bool:
+    """Whether ``line`` is sorted, and so what is found does not depend on the way; NaN says no."""
+    return bool((line[:-1] <= line[1:]).all())
+
+
+def _before(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.asarray((x < y) | ((x == x) & (y != y)))
 
 
 def take(root: Expr, index: Expr, axis: int) -> Expr:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..ops import GATHERS
 from .nodes import STAGED, Leaf, Map, Node, Piecewise
 
 
@@ -60,4 +61,4 @@ def children(node: Node) -> tuple[Node, ...]:
 
 def memories(nodes: Iterable[object]) -> frozenset[int]:
     """Of ``nodes`` the ids of the leaves that gathers read at positions of their own."""
-    return frozenset(id(n.args[1]) for n in nodes if isinstance(n, Map) and n.op == "gather")
+    return frozenset(id(n.args[1]) for n in nodes if isinstance(n, Map) and n.op in GATHERS)

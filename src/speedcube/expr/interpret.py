@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dtypes
-from ..ops import OPS, SAMPLERS
+from ..ops import OPS, SAMPLERS, SEARCHES
 from . import samplers, scans
+from .gather import searched
 from .graph import below, memories
 from .nodes import (
     Const,
@@ -98,6 +99,8 @@ def _map(node: Map, done: dict[int, Array], draw: Draw) -> Array:
         assert isinstance(base, Leaf)
         index, first, last = (done[id(node.args[k])] for k in (0, 2, 3))
         return _gathered(base.source, index, first, last, done, draw)
+    if node.op in SEARCHES:
+        return searched(node.op, _line(node, done, draw), done[id(node.args[0])])
     args = [done[id(arg)] for arg in node.args]
     if node.op in SAMPLERS:
         return samplers.MEANING[node.op](*args)
@@ -124,6 +127,15 @@ def _gathered(
     low, high = int(first.flat[0]), int(last.flat[0])
     window = Leaf(source, (high - low + 1,), low, (1,))
     return np.asarray(stored(window, source)[index - low])
+
+
+def _line(node: Map, done: dict[int, Array], draw: Draw) -> Array:
+    """The line that ``node`` searches."""
+    source = node.args[1].source  # type: ignore[union-attr]
+    if not math.prod(node.shape):
+        return np.empty(0, source.dtype)
+    first, stride, count = (int(done[id(arg)].flat[0]) for arg in node.args[2:5])
+    return _leaf(Leaf(source, (count,), first, (stride,)), done, draw)
 
 
 def _leaf(leaf: Leaf, done: dict[int, Array], draw: Draw) -> Array:

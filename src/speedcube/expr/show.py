@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..ops import SEARCHES
 from .nodes import (
     Const,
     Deferred,
@@ -57,6 +58,9 @@ def show(root: Expr, depth: int = 8) -> str:
         index, base = root.args[:2]
         assert isinstance(base, Leaf)
         return f"{source_text(base.source, depth)}[{show(index, depth - 1)}]"
+    if root.op in SEARCHES:
+        line = source_text(root.args[1].source, depth)  # type: ignore[union-attr]
+        return f"{root.op}({line}, {show(root.args[0], depth - 1)})"
     args = [show(arg, depth - 1) for arg in root.args]
     if root.op == "cast":
         return f"{args[0]}.astype({root.dtype})"

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..dataclass import dataclass
+from ..ops import SEARCHES
 from .nodes import Const, Expr, Leaf, Map, Position, Random, Shape, Source, Stored, c_strides
 from .show import INFIX, source_text
 
@@ -50,6 +51,9 @@ class _Writer:
             base = node.args[1]
             assert isinstance(base, Leaf)
             return f"{self.source(base.source, depth)}[{self.text(node.args[0], depth - 1)}]"
+        if node.op in SEARCHES:
+            line = self.source(node.args[1].source, depth)  # type: ignore[union-attr]
+            return f"{node.op}({line}, {self.text(node.args[0], depth - 1)})"
         args = [self.text(arg, depth - 1) for arg in node.args]
         if node.op == "cast":
             return f"{args[0]}.astype({node.dtype})"

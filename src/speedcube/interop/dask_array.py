@@ -35,6 +35,7 @@ from ..expr.nodes import (
 )
 from ..expr.views import indexed, rebuild, through
 from ..late import uuid
+from ..ops import GATHERS
 
 Chunks: TypeAlias = tuple[tuple[int, ...], ...]
 
@@ -127,7 +128,7 @@ def _reads_in_place(expr: Expr, read: list[Leaf], count: int) -> bool:
 
 
 def _is_gather(node: Expr) -> bool:
-    return isinstance(node, Map) and node.op == "gather"
+    return isinstance(node, Map) and node.op in GATHERS
 
 
 def stored_view(leaf: Leaf, source: Stored) -> Any:

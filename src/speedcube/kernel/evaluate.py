@@ -156,7 +156,7 @@ def _step(instr: Instr, args: list[Array], inputs: Mapping[str, Array], params: 
     if instr.op == "rare":
         return _rare(instr, args)
     if instr.op == "loop":
-        return _loop(instr, args)
+        return _loop(instr, args, inputs)
     with np.errstate(all="ignore"):
         return np.asarray(_SIMPLE[instr.op](*args))
 
@@ -172,13 +172,13 @@ def _rare(instr: Instr, args: list[Array]) -> Array:
     return result
 
 
-def _loop(instr: Instr, args: list[Array]) -> Array:
-    """Only the elements that go on."""
+def _loop(instr: Instr, args: list[Array], outside: Mapping[str, Array]) -> Array:
+    """Only the elements that go on; memory is read where it is ``outside``."""
     condition, x, *operands = (a.ravel() for a in np.broadcast_arrays(*args))
     names, result, going = [n for n, _ in instr.imm.inputs], x.copy(), np.nonzero(condition)[0]
     while len(going):
         inputs = (result[going], *(g[going] for g in operands))
-        outputs = evaluate(instr.imm, dict(zip(names, inputs, strict=True)))
+        outputs = evaluate(instr.imm, {**outside, **dict(zip(names, inputs, strict=True))})
         result[going] = outputs["x"]
         going = going[outputs["more"]]
     return result.reshape(np.broadcast_shapes(*(a.shape for a in args)))

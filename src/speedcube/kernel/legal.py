@@ -22,6 +22,8 @@ ARITY: Final[dict[str, int]] = {
     "rare": 2,  # and the body's inputs
     "loop": 1,  # and the body's inputs, x the first
 }
+_OUTSIDE: Final = {"param": "parameters", "gather": "memory"}  # what bodies inside do not read:
+_NOT_READ: Final = {"rare": ("param", "gather"), "loop": ("param",)}
 
 
 def verify(body: Body) -> None:
@@ -81,8 +83,9 @@ def _type_problem(instr: Instr, types: list[str]) -> str | None:
 
 def _inner_problem(instr: Instr, types: list[str]) -> str | None:
     body: Body = instr.imm
-    if any(i.op in ("param", "gather") for i in body.instrs):
-        return "its body may not read parameters or memory"
+    read = [_OUTSIDE[i.op] for i in body.instrs if i.op in _NOT_READ[instr.op]]
+    if read:
+        return f"its body may not read {read[0]}"
     if tuple(name for name, _ in body.outputs) != OUTPUTS[instr.op]:
         return f"its body must have the outputs {OUTPUTS[instr.op]}"
     inputs = [dtype for _, dtype in body.inputs]

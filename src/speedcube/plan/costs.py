@@ -12,7 +12,7 @@ from typing import Final
 
 from .. import dtypes
 from ..expr.nodes import Const, Expr, Leaf, Position, Random, StageResult, walk
-from ..ops import ELEMENTARY, SAMPLERS
+from ..ops import ELEMENTARY, SAMPLERS, SEARCHES
 
 ARITHMETIC: Final = 0.03  # an operation of a few instructions, on vectors
 DIVISION: Final = 0.1
@@ -33,6 +33,7 @@ HEAVY: Final = 4
 MOST: Final = 256
 
 _SLOW: Final = frozenset(("divide", "sqrt", "floor_divide", "remainder", "gcd", "gather"))
+SEARCH: Final = 40.0  # a binary search, of which most steps read what is in the cache
 
 
 def of_node(node: Expr) -> float:
@@ -48,6 +49,8 @@ def of_node(node: Expr) -> float:
         return SAMPLER
     if node.op in ELEMENTARY:
         return FUNCTION
+    if node.op in SEARCHES:
+        return SEARCH
     return DIVISION if node.op in _SLOW else ARITHMETIC
 
 

@@ -24,6 +24,8 @@ BASES: dict[str, Any] = {
     "columns": lambda m, a: m.asarray(np.asfortranarray(a)),
     "reversed": lambda m, a: m.asarray(a[::-1, ::-1]) + 1,
     "of two views": lambda m, a: m.asarray(a)[:, ::-1] + m.asarray(a)[0],
+    "repeated": lambda m, a: m.broadcast_to(m.asarray(a)[7], SHAPE) * 2 + 1,
+    "in other rows": lambda m, a: (m.asarray(a)[:, :200] * 2).reshape(120, 100)[:60, :1] + a[0],
     "places": lambda m, a: m.arange(24_000.0).reshape(SHAPE) * 3,
     "float32": lambda m, a: m.asarray(a.astype("float32")) + np.float32(1),
 }
@@ -45,7 +47,8 @@ def _slice(draw: Any, extent: int, whole: bool) -> slice:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assigned, "LEAST", 1)
     monkeypatch.setattr(assigned, "_BYTES", 8 * 400 * 7)  # seven rows at a time
-    monkeypatch.setattr(assigned, "_NEAR", 1000)
+    monkeypatch.setattr(assigned, "_NEAR", 0)
+    monkeypatch.setattr(assigned, "_FAR", 1000)
 
 
 @pytest.mark.parametrize("name", BASES)
@@ -94,6 +97,41 @@ def test_many_boxes_need_no_plan(
         for k in range(15):
             array[(slice(None),) * along + (slice(4 * k, 4 * k + 3),)] = k
     monkeypatch.setattr(sc.engine.compute, "_read_again", None)  # which plans
+    np.testing.assert_array_equal(x.compute(on="core"), want)
+
+
+@pytest.mark.parametrize("name", ["made of it", "repeated", "reversed", "in other rows"])
+def test_rows_that_are_left_between_boxes(small: None, name: str) -> None:
+    """What lies in one line is made by one kernel, looked for once; nothing else is shifted so."""
+    x, want = BASES[name](sc, _numbers()), np.array(BASES[name](np, _numbers()))
+    for array in (x, want):
+        for k in range(12):
+            array[5 * k + 1 : 5 * k + 4 + k % 2] = k
+    made = assigned.put_together(x._expr, 2)
+    assert made is not None
+    np.testing.assert_array_equal(made, want)
+
+
+def test_a_kernel_for_any_rows_is_looked_for_once(
+    small: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, called = list[Any](), assigned.called
+    monkeypatch.setattr(assigned, "called", lambda root: asked.append(root.shape) or called(root))
+    x = sc.asarray(_numbers()) * 2
+    for k in range(12):
+        x[5 * k + 1 : 5 * k + 3] = k
+    assert assigned.put_together(x._expr, 1) is not None
+    assert asked == [(1, 400)]  # and the rows between the boxes are its, too
+
+
+def test_lines_that_only_some_rows_lie_in_are_not_shifted(small: None) -> None:
+    """The first rows of what is made of columns lie in one line of memory, others elsewhere."""
+    numbers = np.arange(300_000.0).reshape(100, 3000)
+    x, want = (sc.asarray(numbers)[:, :2000] * 2).reshape(500, 400), numbers[:, :2000] * 2
+    want = want.reshape(500, 400)
+    for array in (x, want):
+        for k in range(20):
+            array[25 * k + 3 : 25 * k + 5] = k
     np.testing.assert_array_equal(x.compute(on="core"), want)
 
 

@@ -219,14 +219,8 @@ def _between(at: Array, places: Array, values: Array, left: Any, right: Any) -> 
     behind = values[-1] if right is None else float(right)
     if count == 1:
         return either(at < places[0], before, either(at > places[0], behind, values[0]))
-    low = elementwise("multiply", elementwise("isnan", at), 0).astype("int64")
-    step = 1 << max(count - 1, 1).bit_length() - 1
-    while step:
-        tried = low + step
-        found = gathered(places, elementwise("minimum", tried, count - 1))
-        low = either((tried < count) & (found <= at), tried, low)
-        step >>= 1
-    first = elementwise("minimum", low, count - 2)
+    behind_it = gather.search("search_right", places._expr, at._expr)
+    first = (Array(behind_it, gpu=at._gpu or places._gpu) - 1).clip(0, count - 2)
     x0, y0 = gathered(places, first), gathered(values, first)
     second = first + 1
     x1, y1 = gathered(places, second), gathered(values, second)

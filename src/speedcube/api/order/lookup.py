@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...errors import DTypeError, ParameterError, ShapeError
+from ...expr import gather
 from ..array import Array, array_of, elementwise
 from ..creation import full
 from ..functions.floats import either, together
@@ -72,6 +73,16 @@ def _ordered(line: Array, sorter: Any) -> Array:
 
 def found(line: Array, wanted: Array, side: str) -> Array:
     """How many elements of ``line``, which is sorted, come before each of ``wanted``."""
+    if line.dtype.kind == "c":
+        return _found_of_pairs(line, wanted, side)
+    if line.dtype.kind == "b":
+        line, wanted = line.astype("uint8"), wanted.astype("uint8")
+    expr = gather.search(f"search_{side}", line._expr, wanted._expr)
+    return Array(expr, gpu=line._gpu or wanted._gpu)
+
+
+def _found_of_pairs(line: Array, wanted: Array, side: str) -> Array:
+    """The same of complex numbers: the steps one after the other."""
     count = line.shape[0]
     place: Array = elementwise("multiply", wanted != wanted, 0).astype("int64")
     step = 1 << max(count.bit_length() - 1, 0)

@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
+from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
-from ...expr.nodes import Expr, Leaf, Piece, Piecewise, is_whole
+from ...expr.nodes import Expr, Leaf, Piece, Piecewise, Shape, is_whole
 from ...expr.push import push
 from ...expr.views import index, indexed
 from ...late import futures
@@ -28,8 +30,13 @@ Array: TypeAlias = NDArray[Any]
 
 LEAST: Final = 1 << 16  # elements; fewer are one call
 FEW: Final = 3  # boxes up to which nothing is made that is written over
-_BYTES: Final = 1 << 22  # of the results that are made at a time; they stay in the cache
-_NEAR: Final = 1 << 15  # elements that are sooner made and written over than left out
+# Bytes of the results that are made at a time: they stay in the cache where boxes lie over others.
+_BYTES: Final = 1 << 22
+_APART: Final = 1 << 26
+# Elements that are sooner made and written over than left out: by a kernel for any number of rows,
+# and by one that is looked for.
+_NEAR: Final = 1 << 12
+_FAR: Final = 1 << 15
 _STOP: Final = Stop()
 
 
@@ -39,31 +46,39 @@ class _PlannedError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class _InPlace:
-    """What is in a ``share`` of the results: ``values`` that are at hand, or ``expr``."""
+    """What is in rows ``first`` to ``end`` of the results: ``values`` at hand, or ``expr``.
 
+    These and the ``share`` of the results, where it is put, begin at row ``origin``. ``call`` makes
+    ``made`` rows, from there on, or ``any`` of them.
+    """
+
+    origin: int
     first: int
     end: int
     share: Array
     values: Array | None
     expr: Expr
-    call: Storing | None = None  # what makes all of it
+    call: Storing | None = None
+    made: int = 0
+    any: bool = False
 
     def make(self, low: int, high: int) -> None:
         """Its rows from ``low`` to ``high`` of the results."""
-        low, high = max(low - self.first, 0), min(high, self.end) - self.first
+        low, high = max(low, self.first) - self.origin, min(high, self.end) - self.origin
         share = self.share[low:high]
         if self.values is not None:
             copied(self.values[low:high] if self.values.ndim else self.values, share, _STOP)
             return
-        all_of_it = len(share) == self.end - self.first
-        call = self.call if all_of_it else called(_rows(self.expr, low, high))
+        call = self.call
+        if call is None or not (self.any or (low, high) == (0, self.made)):
+            call, low = called(_rows(self.expr, low, high)), 0
         if call is None:
             raise _PlannedError
         if share.flags.c_contiguous:
-            call.into(share)
+            call.into(share, low)
         else:
             made = np.empty(share.shape, share.dtype)
-            call.into(made)
+            call.into(made, low)
             share[...] = made
 
 
@@ -88,9 +103,12 @@ def put_together(root: Expr, workers: int) -> Array | None:
 
 
 def _fill(result: Array, boxes: Sequence[_InPlace], workers: int) -> None:
-    rows = max(1, _BYTES * len(result) // result.nbytes)
-    share = max(-(-len(result) // workers), rows)
-    make = partial(_make, boxes, rows)
+    in_order = sorted(boxes, key=attrgetter("first"))
+    apart = all(one.end <= after.first for one, after in pairwise(in_order))
+    row = result.nbytes // len(result)
+    share = max(-(-len(result) // workers), _BYTES // row, 1)
+    rows = max((_APART if apart else _BYTES) // row, 1)
+    make = partial(_make, in_order if apart else boxes, rows)
     ends = [(low, min(low + share, len(result))) for low in range(0, len(result), share)]
     if len(ends) == 1:
         make(ends[0])
@@ -111,11 +129,11 @@ def _make(boxes: Sequence[_InPlace], rows: int, ends: tuple[int, int]) -> None:
 
 def _box(first: int, share: Array, expr: Expr) -> _InPlace:
     """``expr`` in its ``share`` of the results, from row ``first`` on."""
-    values = values_of(expr, {})
+    values, made = values_of(expr, {}), len(share)
     call = called(expr) if values is None else None
     if values is None and call is None:
         raise _PlannedError
-    return _InPlace(first, first + len(share), share, values, expr, call)
+    return _InPlace(first, first, first + made, share, values, expr, call, made)
 
 
 def _rows(expr: Expr, low: int, high: int) -> Expr:
@@ -123,26 +141,48 @@ def _rows(expr: Expr, low: int, high: int) -> Expr:
     return index(expr, item) if isinstance(expr, Leaf) else push(expr, indexed(expr.shape, item))
 
 
-def _under(base: Expr, pieces: Sequence[Piece], result: Array) -> Iterator[_InPlace]:
+def _under(base: Expr, pieces: Sequence[Piece], result: Array) -> list[_InPlace]:
     """The rows of ``base`` of which something is left."""
-    near, last = _NEAR * len(result) // result.size, 0
     values = values_of(base, {})
     if (
         values is not None
         and list(map(abs, values.strides)) != sorted(map(abs, values.strides))[::-1]
     ):
         raise _PlannedError  # results lie as what they are made of
-    whole = sorted(_ends(one) for one in pieces if one.expr.shape[1:] == base.shape[1:])
-    rows = list[tuple[int, int]]()
-    for first, end in [*whole, (len(result), len(result))]:
+    rows = list(_between(pieces, base.shape))
+    if not rows:
+        return []
+    (first, end), left = rows[0], _rows(base, rows[0][0], len(result))
+    values = values_of(left, {})
+    call = called(_rows(base, first, end)) if values is None else None
+    little = values is not None or (call is not None and call.is_one_line(base))
+    near = (_NEAR if little else _FAR) * len(result) // result.size
+    return [
+        _InPlace(first, low, high, result[first:], values, left, call, end - first, little)
+        for low, high in _joined(rows, near)
+    ]
+
+
+def _between(pieces: Sequence[Piece], shape: Shape) -> Iterator[tuple[int, int]]:
+    """The rows that no piece covers whole: where they begin and end."""
+    last = 0
+    whole = sorted(_ends(one) for one in pieces if one.expr.shape[1:] == shape[1:])
+    for first, end in [*whole, (shape[0], shape[0])]:
         if last < first:
-            if rows and last - rows[-1][1] <= near:
-                rows[-1] = rows[-1][0], first
-            else:
-                rows.append((last, first))
+            yield last, first
         last = max(last, end)
-    for first, end in rows:
-        yield _box(first, result[first:end], _rows(base, first, end))
+
+
+def _joined(rows: Sequence[tuple[int, int]], near: int) -> list[tuple[int, int]]:
+    """The same, where at most ``near`` rows are left between two: these are made, too."""
+    joined = [rows[0]]
+    for first, end in rows[1:]:
+        begin, last = joined[-1]
+        if first - last <= near:
+            joined[-1] = begin, end
+        else:
+            joined.append((first, end))
+    return joined
 
 
 def _over(pieces: Sequence[Piece], result: Array) -> Iterator[_InPlace]:

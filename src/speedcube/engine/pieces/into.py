@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
-from ...expr.graph import is_short
-from ...expr.nodes import Expr
+from ...expr.graph import below, is_short
+from ...expr.nodes import Const, Expr, Leaf, Stored, c_strides
 from ...expr.push import in_place
 from ...kernel.llvm.simd import targets
 from ..cpu import address_of
@@ -27,15 +27,36 @@ class Storing:
     ready: Reusable
     found: Structure
 
-    def into(self, out: Array) -> None:
-        """Put its elements into ``out``, which lies in C order."""
+    def into(self, out: Array, first: int = 0) -> None:
+        """Put its elements into ``out``, which lies in C order.
+
+        Where `is_one_line`, those of as many rows as ``out`` has, from row ``first`` on.
+        """
         idle = self.ready.idle
         try:
             call = idle.pop()
         except IndexError:
             call = OneCall(self.ready)
-        call.store(self.found, address_of(out))
+        call.take(self.found)
+        if first or out.size != self.found.size:
+            call.move(self.found, first, out.size)
+        call.call(address_of(out))
         idle.append(call)
+
+    def is_one_line(self, root: Expr) -> bool:
+        """Whether it makes any rows of ``root``, of which it makes some.
+
+        Some rows may lie in one line where all do not.
+        """
+        if not self.found.line or not is_short(root, MOST_NODES):
+            return False
+        steps = c_strides(root.shape)
+        leaves = [one for one in below(in_place(root, MOST_NODES)) if type(one) is Leaf]
+        return all(
+            type(one.source) is Const
+            or (type(one.source) is Stored and (one.strides == steps or not any(one.strides)))
+            for one in leaves
+        )
 
 
 def called(root: Expr) -> Storing | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...expr.graph import below_up_to
 from ...expr.nodes import Expr, Leaf, Map, Node, Random, Reduced, Source, Stored, whole
+from ...ops import GATHERS
 from ...plan.costs import FUNCTION, of_node
 from .structure import MOST_NODES
 
@@ -70,7 +71,7 @@ def _is_worth(root: Expr, nodes: Sequence[Node], most: int) -> bool:
 
 def _is_light(node: Node) -> bool:
     if type(node) is Map:
-        return node.op != "gather" and of_node(node) < FUNCTION
+        return node.op not in GATHERS and of_node(node) < FUNCTION
     return type(node) is not Leaf or type(node.source) is not Random
 
 

@@ -8,14 +8,14 @@ from typing import Any, Final
 from ...expr.nodes import Leaf, Map, Position, Reduced, Scanned
 from ...kernel.llvm.simd import targets
 from ...kernel.lower.many import LONG_LINE
-from ...ops import SAMPLERS
+from ...ops import GATHERS, SAMPLERS
 from ..known.outline import Key, Outline
 
 # Elements of the longest array, which have kernels that take any length.
 MOST_LENGTH: Final = LONG_LINE - 1
 # Of the constants that are arguments, what makes bytes of them.
 PACKED: Final = {"float64": struct.Struct("<d").pack, "float32": struct.Struct("<f").pack}
-_OTHER: Final = frozenset((*SAMPLERS, "gather"))
+_OTHER: Final = GATHERS.union(SAMPLERS)
 
 
 def marked(extent: int, length: int) -> int:

@@ -73,6 +73,17 @@ class Arguments(Caller):
         if self.seen >= self.left:
             self._ask()
 
+    def move(self, found: Structure, rows: int, size: int) -> None:
+        """Begin ``rows`` later, and make ``size`` elements: of what is one loop of any length.
+
+        Its arrays lie in C order and are taken whole, so that what follows lies behind.
+        """
+        self.geometry[5] = size
+        for k, which in self.data if rows else ():
+            leaf = found.data[which]
+            array: Any = leaf.source.buffer  # type: ignore[union-attr]
+            self.buffers[k] += rows * leaf.strides[0] * array.itemsize
+
     def _ask(self) -> None:
         tiers = self.frame.tiers
         self.kernel = kernel = tiers.full or tiers.kernel(self.seen)

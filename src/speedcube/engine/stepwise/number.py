@@ -14,11 +14,12 @@ import numpy as np
 
 from ...expr.nodes import Const, Expr, Leaf, Map, Piecewise, Reduced, Shape, Stored, whole
 from ...expr.scans import one_nan
+from ...ops import GATHERS
 from .choice import Limits, is_ordinary
 from .meaning import FUNCTIONS, is_computed, mapped
 
 MOST: Final = 48  # operations: where two read one, that is made twice
-_LOOK: Final = frozenset(("bitcast", "signbit", "gather", "complex"))  # not made of one element
+_LOOK: Final = GATHERS | {"bitcast", "signbit", "complex"}  # not made of one element
 
 
 class _NoNumberError(Exception):

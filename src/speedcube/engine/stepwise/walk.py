@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ...expr.gather import searched
 from ...expr.graph import below_up_to, children, memories
 from ...expr.nodes import (
     Const,
@@ -31,6 +32,7 @@ from ...expr.nodes import (
 )
 from ...expr.scans import one_nan
 from ...expr.sources.values import positions, stored
+from ...ops import SEARCHES
 from .choice import is_ordinary
 from .meaning import folded, is_computed, mapped
 
@@ -140,6 +142,8 @@ class _NodeValues:
     def of_map(self, node: Map) -> Array:
         if node.op == "gather":
             return self.gathered(node)
+        if node.op in SEARCHES:
+            return self.searched(node)
         args = [self.done[id(arg)] for arg in node.args]
         if id(node) in self.taken:
             self.taken[id(node)] = args
@@ -212,6 +216,14 @@ class _NodeValues:
             raise NotStepwiseError
         index = np.minimum(np.maximum(index, first), last)
         return np.asarray(np.broadcast_to(flat.reshape(-1)[index], node.shape))
+
+    def searched(self, node: Map) -> Array:
+        wanted, flat, *about = (self.done[id(arg)] for arg in node.args)
+        first, stride, count = (int(number) for number in about[:3])
+        run = slice(first, first + count)
+        return searched(
+            node.op, flat[run if stride == 1 else first + stride * np.arange(count)], wanted
+        )
 
     def computed(self, source: Source, shape: tuple[int, ...]) -> Array:
         return np.asarray(self.made(whole(source, shape))).reshape(shape)

@@ -19,7 +19,7 @@ from ...dataclass import dataclass
 from ...expr.analysis import analyse
 from ...expr.nodes import Const, Expr, Leaf, Map, Random, const, walk
 from ...expr.space import Space
-from ...ops import EXACT, OPS
+from ...ops import EXACT, OPS, SEARCHES
 from ..builder import Builder, Value
 from ..evaluate import evaluate, is_faithful
 from ..ir import Body
@@ -30,6 +30,7 @@ from ..math.samplers import SAMPLER_RULES
 from ..math.streams import Stream
 from .parameters import Parameters, constant_of, stream_of
 from .rules import RULES, cast
+from .searching import searched
 
 Array = NDArray[Any]
 
@@ -66,6 +67,8 @@ class _Elements:
             self.known[id(node)] = _folded(node, [self.known[id(arg)] for arg in node.args])
         elif node.op == "gather":
             self.values[id(node)] = self.gathered(node)
+        elif node.op in SEARCHES:
+            self.values[id(node)] = self.searched(node)
         else:
             args = [self.value(arg) for arg in node.args]
             self.values[id(node)] = _operation(self.b, node, args)
@@ -102,6 +105,13 @@ class _Elements:
             return _drawn(b, stream_of(base.source, self.parameters), index)
         element = b.gather(self.place[id(base)], index, dtypes.stored(base.dtype))
         return widened(b, element) if base.dtype == "float16" else element
+
+    def searched(self, node: Map) -> Value:
+        """Where a value belongs in a sorted line, which is read at positions on the way."""
+        base = node.args[1]
+        line = tuple(self.value(arg) for arg in node.args[2:])
+        wanted = self.value(node.args[0])
+        return searched(self.b, node.op, self.place[id(base)], base.dtype, wanted, line)
 
 
 def _folded(node: Map, args: Sequence[Array]) -> Array:
