@@ -17,7 +17,7 @@ from speedcube.expr.routines.table import ROUTINES
 from speedcube.expr.through.table import OPERATIONS
 from speedcube.kernel.llvm.scans.emit import SCANS
 from speedcube.kernel.math import streams
-from speedcube.ops import OPS, SAMPLERS
+from speedcube.ops import GATHERS, OPS, SAMPLERS
 
 
 def _normal(*shape: int, dtype: str = "float64") -> sc.Array:
@@ -32,7 +32,7 @@ def rows(array: sc.Array) -> list[tuple[str, str]]:
 
 
 def test_every_operation_and_reduction_has_a_row() -> None:
-    assert set(laws.OPERATIONS) == {*OPS, *SAMPLERS, "gather"}
+    assert set(laws.OPERATIONS) == {*OPS, *SAMPLERS, *GATHERS}
     assert set(laws.REDUCTIONS) == set(KERNEL_REDUCTION)
     assert set(laws.SCANS) == {op for op, _ in SCANS}
     named = {law for law, _ in laws.THROUGH.values()}

@@ -190,3 +190,121 @@ def test_a_large_matrix_that_is_not_positive_definite_has_no_cholesky_factor() -
     a[120, 120] = -1
     with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
         sc.linalg.cholesky(sc.asarray(a)).compute(on="core")
+
+
+def _matrix(size: int, dtype: str) -> Any:
+    a = RNG.normal(size=(size, size))
+    return (a + 1j * RNG.normal(size=a.shape) if dtype.startswith("complex") else a).astype(dtype)
+
+
+LU: Final[dict[str, Callable[[Any, Any, Any], Any]]] = {
+    "inv": lambda m, x, b: m.linalg.inv(x),
+    "solve": lambda m, x, b: m.linalg.solve(x, b),
+    "solve of a vector": lambda m, x, b: m.linalg.solve(x, b[:, 0]),
+    "det": lambda m, x, b: m.linalg.det(x),
+    "sign": lambda m, x, b: m.linalg.slogdet(x)[0],
+    "logarithm": lambda m, x, b: m.linalg.slogdet(x)[1],
+    "tensorsolve": lambda m, x, b: m.linalg.tensorsolve(x, b[:, 1]),
+}
+SIZES: Final = {"float64": 132, "float32": 187, "complex128": 94, "complex64": 132}
+
+
+@pytest.fixture
+def _smaller_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", SMALL // 4)
+
+
+@pytest.mark.usefixtures("_smaller_blocks")
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64"])
+@pytest.mark.parametrize("name", LU)
+def test_what_a_large_matrix_divides_is_what_lapack_gives(name: str, dtype: str) -> None:
+    size = SIZES[dtype]
+    a, b = _matrix(size, dtype), _matrix(size, dtype)[:, :7]
+    a /= np.linalg.norm(a, axis=0).mean().item() / np.sqrt(np.e)  # determinants of about 1
+    made = LU[name](sc, sc.asarray(a), sc.asarray(b))
+    wanted = LU[name](np, a, b)
+    assert operations(made).count("lu_factors") == 16
+    near = size * float(np.finfo(dtype).eps) * float(np.linalg.cond(a))
+    for on in ("core", "cores:2") if name == "inv" else ("core",):
+        got = made.compute(on=on)
+        assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
+        assert np.abs(got - wanted).max() <= near * np.abs(wanted).max()
+
+
+@pytest.mark.usefixtures("_smaller_blocks")
+@pytest.mark.parametrize("size", [129, 165])
+def test_solutions_of_a_large_matrix_are_as_near_as_lapacks(size: int) -> None:
+    for a in (_matrix(size, "float64"), np.tri(size) - 2 * np.tri(size, k=-1)):
+        b = a @ RNG.normal(size=size)
+        got, wanted = (np.asarray(m.linalg.solve(m.asarray(a), b)) for m in (sc, np))
+        scale = np.abs(a).sum(axis=1).max()
+        off, theirs = (np.abs(a @ x - b).max() / (scale * np.abs(x).max()) for x in (got, wanted))
+        assert off <= max(4 * theirs, 4 * np.finfo(float).eps)
+
+
+@pytest.mark.usefixtures("_smaller_blocks")
+def test_pivots_are_looked_for_in_whole_rows() -> None:
+    """All blocks on the diagonal are zero: Dask's algorithm divides by it."""
+    size = 160
+    a = np.roll(np.diag(np.arange(1.0, size + 1)), 81, axis=1)
+    x = sc.asarray(a)
+    assert operations(sc.linalg.inv(x)).count("lu_factors") == 16
+    np.testing.assert_array_equal(sc.linalg.inv(x).compute(), np.linalg.inv(a))
+    np.testing.assert_array_equal(
+        sc.linalg.solve(x, np.ones(size)), np.linalg.solve(a, np.ones(size))
+    )
+    for got, wanted in zip(sc.linalg.slogdet(x), np.linalg.slogdet(a), strict=True):
+        np.testing.assert_allclose(got.compute(), wanted, rtol=1e-14)
+
+
+@pytest.mark.usefixtures("_smaller_blocks")
+def test_a_large_singular_matrix_says_so() -> None:
+    a = _matrix(150, "float64")
+    a[:, 140] = 0
+    x = sc.asarray(a)
+    for made in (sc.linalg.inv(x), sc.linalg.solve(x, np.ones(150))):
+        with pytest.raises(
+            np.linalg.LinAlgError, match="Singular matrix: the matrix has no inverse"
+        ):
+            made.compute(on="core")
+    sign, logarithm = sc.linalg.slogdet(x)
+    assert (float(sign), float(logarithm), float(sc.linalg.det(x))) == (0.0, -np.inf, 0.0)
+    a[3, 5] = np.nan
+    assert np.isnan(sc.linalg.det(sc.asarray(a)).compute())
+
+
+@pytest.mark.parametrize("name", ["inv", "solve of a vector", "logarithm"])
+def test_a_large_matrix_is_factored_block_by_block(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the factors there are few blocks, wherever the matrix comes from."""
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1 << 17)
+    a, b = _matrix(1000, "float64"), np.ones((1000, 1))  # 8 MB
+    np.save(tmp_path / "a.npy", a)
+    squares = 2 if name == "inv" else 1  # of the matrix's size: the factors, and the inverse
+    for x in (sc.open(tmp_path / "a.npy"), sc.asarray(a), sc.asarray(a) * 1):
+        made = LU[name](sc, x, b)
+        assert operations(made).count("lu_factors") == 16
+        peak = made.plan(on="core").peak_bytes - WORKER_OVERHEAD
+        assert peak < (squares + 1) * a.nbytes
+        made.compute(on="core")
+        tracemalloc.start()
+        try:
+            made.compute(on="core")
+            taken = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert taken < min(peak, (squares + 0.5) * a.nbytes)
+
+
+def test_pieces_of_library_calls_on_a_file_share_what_they_are_made_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The blocks of Q need the triangles of all of them, which are factored once."""
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1 << 20)
+    a = RNG.normal(size=(70_000, 20))  # 11 blocks: 8 MB and more are read box by box elsewhere
+    np.save(tmp_path / "tall.npy", a)
+    q, r = sc.linalg.qr(sc.open(tmp_path / "tall.npy"))
+    assert operations(q).count("qr") == 12
+    assert q.plan(on="core").peak_bytes < WORKER_OVERHEAD + 4 * a.nbytes
+    np.testing.assert_allclose(q.compute(on="core") @ r.compute(on="core"), a, atol=1e-11)

@@ -1,4 +1,4 @@
-"""Large matrices in blocks: products, the factors of tall ones, and Cholesky's.
+"""Large matrices in blocks: products, the factors of tall ones, Cholesky's, and triangles.
 
 How they are cut follows from shapes and dtypes alone, never from the rung; what fits into one block
 is not cut. Each block is a call of the library by itself: its arguments are made, taken, and gone
@@ -10,18 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import reduce
-from itertools import pairwise
-from typing import Final
+from itertools import accumulate, pairwise
+from typing import Final, NamedTuple
 
 from .. import dtypes
 from ..api.array import Array
 from ..api.creation import zeros
 from ..api.joining import concatenate
+from ..api.namespace.diagonals import eye
+from ..api.namespace.ranges import arange
 from ..expr.nodes import Shape
-from .calls import routine
+from .calls import as_dtype, routine
 
 BLOCK_BYTES: Final = 1 << 28  # of what a call takes, about
 MOST_BLOCKS: Final = 256  # of one product or matrix, as many calls: beyond, blocks are larger
+# Blocks of a square matrix that one call takes: that is quicker, and needs more memory.
+_AT_ONCE: Final = 8
+_SOLVED_AT_ONCE: Final = 32
 
 
 def _bytes(array: Array) -> int:
@@ -35,6 +40,11 @@ def are_one_block(*arrays: Array) -> bool:
         if _bytes(array) > BLOCK_BYTES:
             return False
     return True
+
+
+def is_solved_at_once(x: Array) -> bool:
+    """Whether a library factors the square matrix ``x`` at once, or ``x`` is several."""
+    return x.ndim != 2 or _bytes(x) <= _SOLVED_AT_ONCE * BLOCK_BYTES
 
 
 def _count(size: int, length: int, most: int = MOST_BLOCKS) -> int:
@@ -126,9 +136,6 @@ def factors(x: Array) -> tuple[Array, Array]:
 # Cholesky's factors ------------------------------------------------------------------------------
 
 
-_AT_ONCE: Final = 8  # blocks
-
-
 def cholesky_in_blocks(x: Array) -> Array | None:
     """The lower triangle L of which ``L @ L.conj().T`` is ``x``; None where one call makes it.
 
@@ -156,6 +163,72 @@ def cholesky_in_blocks(x: Array) -> Array | None:
         for j, below in enumerate(parts)
     ]
     return concatenate([concatenate(line, axis=1) for line in lines], axis=0)
+
+
+# Triangles with pivots ---------------------------------------------------------------------------
+
+
+class Factors(NamedTuple):
+    """A block of rows of the packed factors of a matrix, and which columns changed places."""
+
+    rows: Array
+    swaps: Array
+
+
+def lu_in_blocks(x: Array) -> list[Factors]:
+    """The factors of ``x``, of `expr.routines.lu`, by blocks of rows.
+
+    Each row has its pivot among all its columns. Of ``x`` one block is made at a time.
+    """
+    size, dtype = x.shape[0], x._expr.dtype
+    made: list[Factors] = []
+    for rows in cuts(size, _count(_bytes(x), size, math.isqrt(MOST_BLOCKS))):
+        lines = x[rows]
+        operands, shapes = [lines, *_operands(made, dtype)], [lines.shape, (len(lines),)]
+        made.append(Factors(*routine("lu_factors", operands, shapes, dtype)))
+    return made
+
+
+def _operands(blocks: Sequence[Factors], dtype: str) -> list[Array]:
+    return [one for block in blocks for one in (block.rows, as_dtype(block.swaps, dtype))]
+
+
+def inverse_in_blocks(x: Array) -> Array | None:
+    """The inverse of ``x``; None where one call makes it."""
+    if is_solved_at_once(x):
+        return None
+    blocks, parts, first = lu_in_blocks(x), list[Array](), 0
+    dtype = x._expr.dtype
+    for block in blocks:  # as many rows of the inverse
+        ones = eye(len(block.rows), x.shape[0], k=first, dtype=dtype)
+        parts += routine("lu_divided", [ones, *_operands(blocks, dtype)], [ones.shape], dtype)
+        first += len(block.rows)
+    return concatenate(parts, axis=0)
+
+
+def solution_in_blocks(x: Array, y: Array) -> Array | None:
+    """The solution of ``x @ z == y``, a vector or a matrix; None where one call makes it."""
+    if is_solved_at_once(x) or y.ndim > 2:
+        return None
+    lines, dtype = y[None] if y.ndim == 1 else y.T, x._expr.dtype
+    operands = [lines, *_operands(lu_in_blocks(x), dtype)]
+    (turned,) = routine("lu_solved", operands, [lines.shape], dtype)
+    return turned[0] if y.ndim == 1 else turned.T
+
+
+def diagonal_in_blocks(x: Array) -> tuple[Array, Array] | None:
+    """The diagonal of ``x``'s triangle, and whether the pivots turn the determinant's sign.
+
+    None where one call makes it.
+    """
+    if is_solved_at_once(x):
+        return None
+    blocks = lu_in_blocks(x)
+    firsts = accumulate((len(block.rows) for block in blocks), initial=0)
+    each = [block.rows.diagonal(first) for block, first in zip(blocks, firsts, strict=False)]
+    diagonal = concatenate(each, axis=0)
+    moved = [(block.swaps != arange(len(block.swaps))).sum() for block in blocks]
+    return diagonal, reduce(Array.__add__, moved) % 2 == 1
 
 
 def _turned(x: Array) -> Array:

@@ -16,7 +16,7 @@ from ..expr.routines.table import ROUTINES
 # Of complex matrices, too, these results are real numbers.
 _REAL: Final[dict[str, tuple[int, ...]]] = {
     **{"svd": (1,), "svdvals": (0,), "eigh": (0,), "eigvalsh": (0,), "slogdet": (1,)},
-    "lstsq": (1, 2, 3),
+    **{"lstsq": (1, 2, 3), "lu_factors": (1,)},
 }
 
 

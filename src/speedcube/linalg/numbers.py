@@ -8,9 +8,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ..api.array import Array, array_of, elementwise
-from ..api.elementwise import where
+from ..api.elementwise import abs as absolute
+from ..api.elementwise import exp, log, where
 from ..api.reductions import count_nonzero
 from ..errors import MatrixError, ParameterError
+from .blocks import diagonal_in_blocks, is_solved_at_once
 from .calls import matrices, routine
 from .decompositions import svd, svdvals
 from .norms import of_matrices
@@ -47,6 +49,9 @@ def det(a: Any, /) -> Array:
     np.float64(8.0)
     """
     x = matrices("det", a, square=True)
+    if not is_solved_at_once(x):
+        sign, logarithm = slogdet(x)
+        return elementwise("multiply", sign, exp(logarithm))
     return routine("det", [x], [x.shape[:-2]], x._expr.dtype)[0]
 
 
@@ -74,7 +79,16 @@ def slogdet(a: Any, /) -> SlogdetResult:
     np.float64(-1.0)
     """
     x = matrices("slogdet", a, square=True)
+    if (cut := diagonal_in_blocks(x)) is not None:
+        return _of_diagonal(*cut)
     return SlogdetResult(*routine("slogdet", [x], [x.shape[:-2]] * 2, x._expr.dtype))
+
+
+def _of_diagonal(values: Array, is_odd: Array) -> SlogdetResult:
+    """The same of a triangle with these ``values``, whose sign the pivots turn if ``is_odd``."""
+    sizes = absolute(values)
+    signs = where(sizes == 0, 0, values / where(sizes == 0, 1, sizes)).prod()
+    return SlogdetResult(where(is_odd, -signs, signs), log(sizes).sum())
 
 
 def cond(x: Any, p: Any = None) -> Array:

@@ -14,7 +14,7 @@ from ..api.joining import concatenate
 from ..api.together import persist
 from ..errors import MatrixError, ParameterError, ShapeError
 from ..expr import build
-from .blocks import tall_cuts, triangle
+from .blocks import inverse_in_blocks, solution_in_blocks, tall_cuts, triangle
 from .calls import as_dtype, batch_of, common, matrices, routine
 from .decompositions import svd
 from .products import matmul
@@ -57,9 +57,12 @@ def solve(a: Any, b: Any) -> Array:
             f"many right-hand sides, not {rows}"
         )
     dtype = common(x, y)
+    x, y = as_dtype(x, dtype), as_dtype(y, dtype)
+    if (cut := solution_in_blocks(x, y)) is not None:
+        return cut
     batch = batch_of("solve", x.shape[:-2], () if y.ndim == 1 else y.shape[:-2])
     shape = (*batch, *(y.shape if y.ndim == 1 else y.shape[-2:]))
-    return routine("solve", [as_dtype(x, dtype), as_dtype(y, dtype)], [shape], dtype)[0]
+    return routine("solve", [x, y], [shape], dtype)[0]
 
 
 def inv(a: Any, /) -> Array:
@@ -87,6 +90,8 @@ def inv(a: Any, /) -> Array:
            [0.  , 0.25]])
     """
     x = matrices("inv", a, square=True)
+    if (cut := inverse_in_blocks(x)) is not None:
+        return cut
     return routine("inv", [x], [x.shape], x._expr.dtype)[0]
 
 

@@ -256,7 +256,7 @@ def power(z: Pair, w: Pair) -> Pair:
     by_product = chosen(u < 0.0, reciprocal(by_product), by_product)
     found = chosen(is_whole, by_product, exp(multiply(w, log(z))))
     zero = x.equals(0.0) & y.equals(0.0) & ~(u.equals(0.0) & v.equals(0.0))
-    of_zero = where((u > 0.0) & v.equals(0.0), 0.0, math.nan)
+    of_zero = where(u > 0.0, 0.0, math.nan)
     return where(zero, of_zero, found[0]), where(zero, of_zero, found[1])
 
 

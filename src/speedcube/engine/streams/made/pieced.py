@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 from .... import dtypes
 from ....expr import views
-from ....expr.nodes import Const, Expr, Leaf, Piecewise, Shape, Tiled
+from ....expr.graph import below
+from ....expr.nodes import Const, Expr, Leaf, Node, Piecewise, Shape, Through, Tiled
 from ....expr.push import push
+from ....expr.routines.table import ROUTINES
 from ....expr.sources.tiled import Box
 from ....plan.pieces import MOST_REGIONS
 from ....plan.reads import bytes_of, in_order, places_in, units_of
@@ -199,8 +201,14 @@ def pieced_blocks(source: Piecewise, make: Make, weigh: Weigh) -> PiecedBlocks |
         return None
     if dtypes.stored(source.dtype) != source.dtype:
         return None
+    if any(map(_is_of_library, below(*(piece.expr for piece in source.pieces)))):
+        return None  # what pieces share of that would be made for each
     roots = [plain(read_later(piece.expr, make, weigh)) for piece in source.pieces]
     made = [root for root in roots if root is not None]
     if len(made) < len(roots) or sum(map(read_bytes, made)) < LEAST:
         return None
     return PiecedBlocks(source, made)
+
+
+def _is_of_library(node: Node) -> bool:
+    return isinstance(node, Through) and node.op in ROUTINES
