@@ -133,8 +133,8 @@ def along_results(part: Part, axes: tuple[int, ...], dtype: str) -> AlongResults
     if tiled(root):
         if not can_stream(root):
             return None
-        step, first = steps_of(root)[slices.axis]
-        if first:
+        step, second = steps_of(root)[slices.axis]
+        if second not in (0, step):  # the part begins within a chunk
             return None
         slices = replace(slices, step=step * math.ceil(slices.step / step))
     return AlongResults(slices, kept.index(slices.axis), shape, np.dtype(dtype))
