@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
+from speedcube.engine.routines import on_device, quick
 from speedcube.engine.small import again, first, known
 from speedcube.engine.small.again import Made, Met, few_structure, with_arrays
 from speedcube.engine.small.structure import Structure
@@ -320,3 +321,20 @@ def test_an_unknown_place_is_refused_the_second_time_too() -> None:
             x.compute(on="core", to="somewhere")
         with pytest.raises(ParameterError, match="to='cupy' is not possible"):
             x.compute(on="core", to="cupy")
+
+
+def test_arithmetic_is_not_taken_for_a_routine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is met in every step of a loop: what looks for routines is not asked."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("asked")
+
+    monkeypatch.setattr(quick, "called", refuse)
+    monkeypatch.setattr(on_device, "all_called", refuse)
+    x = sc.asarray(X)
+    assert np.array_equal((x * 2 + 1).compute(on="core"), X * 2 + 1)
+    assert x.max().compute(on="core") == X.max()
+    with pytest.raises(AssertionError, match="asked"):
+        (x + 1j).compute(on="core")
+    with pytest.raises(AssertionError, match="asked"):
+        sc.linalg.inv(x[:, :6]).compute(on="core")

@@ -96,6 +96,13 @@ def _truncated(repeats: Any) -> Any:
     return given.astype(np.int64) if floats and np.isfinite(given).all() else repeats
 
 
+def _counts(repeats: Any) -> Any:
+    """Several numbers, as a list; many that are in an array stay there."""
+    if not isinstance(repeats, np.ndarray) or repeats.size <= _FEW or repeats.dtype == np.uint64:
+        return _integers("repeats", repeats)
+    return repeats.astype(np.int64)
+
+
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     """Repeat each element, or each index of an axis.
 
@@ -135,8 +142,8 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
         raise ParameterError(f"repeats are one number or a line, not of shape {repeats.shape}")
     if isinstance(repeats, np.ndarray) and repeats.ndim and repeats.dtype.kind not in "iub":
         raise DTypeError(f"repeats are integers, not {repeats.dtype}")
-    counts = _integers("repeats", _truncated(repeats))
-    if any(n < 0 for n in counts):
+    counts = _counts(_truncated(repeats))
+    if len(counts) and np.min(counts) < 0:
         raise ParameterError(f"repeats must be 0 or more, not {repeats!r}")
     extent = array.shape[k]
     if len(counts) == 1:
@@ -158,10 +165,11 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
         ]
         return concatenate(parts, k) if parts else array
     try:
-        places = np.repeat(np.arange(extent), counts)
-    except (MemoryError, ValueError) as err:
+        places = np.repeat(np.arange(extent), np.asarray(counts, np.int64))
+    except (MemoryError, ValueError, OverflowError) as err:
+        total = sum(map(int, counts))
         raise MemoryLimitError(
-            f"repeat: {sum(counts)} places do not fit in memory; one number for all needs none"
+            f"repeat: {total} places do not fit in memory; one number for all needs none"
         ) from err
     return take(array, places, k)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...expr.nodes import Expr, Map
+from ...expr.pairs.node import COMPLEX
 from ..results import PLACES_HERE, ResultMemory
 from . import on_device, quick
 from .direct import is_routine
@@ -13,12 +14,13 @@ from .direct import is_routine
 
 def called(root: Expr, on: Any, scheduler: Any, prefers_gpu: bool, to: str | ResultMemory) -> Any:
     """The value of ``root``, a routine's, by a call alone; None of others and elsewhere."""
+    may_be = root.op == COMPLEX if type(root) is Map else is_routine(root)
+    if not may_be:  # as nearly always: nobody else is asked
+        return None
     if to in PLACES_HERE:
         found = quick.called(root, on, scheduler, prefers_gpu)
         if found is not None:
             return found
-    if type(root) is not Map and not is_routine(root):
-        return None
     made = on_device.all_called((root,), on, scheduler, prefers_gpu, to)
     return None if made is None else made[0]
 

@@ -41,7 +41,8 @@ def _integers(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
     if x.type in dtypes.SIGNED:  # least / -1 overflows: negate instead
         minus = y.compare("eq", b.const(-1, x.type))
         divisor = b.select(minus, one, divisor)
-    q, r = b.emit("idiv", x.type, x, divisor), b.emit("irem", x.type, x, divisor)
+    q = b.emit("idiv", x.type, x, divisor)
+    r = x - q * divisor  # a second division would take as long as the first
     if x.type in dtypes.SIGNED:
         q = b.select(minus, -x, q)
         r = b.select(minus, zero, r)
