@@ -58,7 +58,7 @@ def _kill(client: Any, when: Callable[[], bool], found: Callable[[], Any]) -> It
 
 def _slow(rows: int, columns: int) -> Any:
     """Elements that take long to make, and are short to write."""
-    return sc.random.default_rng(6).gamma(2.5, size=(rows, columns)) > 2
+    return (sc.random.default_rng(6).gamma(2.5, size=(rows, columns)) > 2).astype("float64")
 
 
 def _chunks(place: Path) -> dict[str, int]:
@@ -70,9 +70,9 @@ def test_blocks_that_are_written_stay(client: Any, tmp_path: Path) -> None:
     """Those of a worker that is lost, too: only what was begun is written again."""
     zarr = pytest.importorskip("zarr")
     place = tmp_path / "x.zarr"
-    x = _slow(BLOCKS * 200, 5000)
+    x = _slow(BLOCKS * 400, 5000)  # two chunks are too much for a block
     with _kill(client, lambda: len(_chunks(place)) >= BEFORE, lambda: _chunks(place)) as then:
-        x.to_zarr(place, chunks=(200, 5000), on=client)
+        x.to_zarr(place, chunks=(400, 5000), on=client)
     assert_same_bits(zarr.open_array(place)[:], x.compute(on="cores"))
     now = _chunks(place)
     assert len(now) == BLOCKS
