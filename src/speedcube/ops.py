@@ -99,13 +99,13 @@ ELEMENTARY: Final = frozenset(
     }
 )
 
-# What random variates are made of, and the dtype of each: of a position, a key and a distribution's
-# shape, or of a uniform. `expr.samplers` is their meaning, `kernel.samplers` their rules.
 # Of a value and a sorted line: how many elements are before it, without and with those equal to it.
 SEARCHES: Final = frozenset(("search_left", "search_right"))
 # Their second argument is memory, which is read at positions that each element has of its own.
 GATHERS: Final = SEARCHES | {"gather"}
 
+# What random variates are made of, and the dtype of each: of a position, a key and a distribution's
+# shape, or of a uniform. `expr.samplers` is their meaning, `kernel.samplers` their rules.
 SAMPLERS: Final[dict[str, str]] = {
     "gamma_tried": "float64",
     "poisson_counted": "float64",

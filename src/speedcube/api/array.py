@@ -1,6 +1,6 @@
 """`Array`: a lazy NumPy-style array. Nothing is evaluated unless asked.
 
-Evaluation happens in ``compute``, ``persist``, ``float()`` and friends, and ``np.asarray``.
+Evaluation happens in ``compute``, ``persist``, ``float()``, ``np.asarray``, and loops over it.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Array(Operators, Values, Places, Namesakes, Chunked, Collection):
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Array]:
-        return (self[k] for k in range(len(self)))
+        return walked.rows(self)
 
     # Evaluation ----------------------------------------------------------------------------
 

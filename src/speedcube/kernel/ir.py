@@ -23,7 +23,8 @@
                            condition holds, else otherwise; skipped where no element needs it,
                            so the body must be harmless for every input
     loop   imm=Body        (condition, x, inputs...): while the condition holds in an element, the
-                           body's outputs "x" and "more" of (x, inputs...) become x and condition
+                           body's outputs "x" and "more" of (x, inputs...) become x and condition;
+                           it may gather, and reads no parameters
 
 A `Body` is what two printers (`llvm/emit.py`, `cuda/emit.py`) emit operation for operation and what
 `evaluate.py` executes with NumPy: the same bits then follow from the same sequence.

@@ -1,134 +1,89 @@
-"""Loops that assign: what is computed on the way, and that the values are NumPy's."""
+"""Loops over arrays, and indices that are single numbers of other arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.api.indexing.assigning import assignment
-from speedcube.api.indexing.assigning.own_memory import own_memory
-from speedcube.api.indexing.items import DEPTH, STEPS
-from speedcube.expr.graph import below
+from speedcube.api.indexing import walked
+from speedcube.engine.stepwise import choice
+from speedcube.expr.nodes import Leaf, Stored
 
 
-def _recurrence(m: Any) -> Any:
-    x = m.zeros(200)
-    for k in range(1, 200):
-        x[k] = 0.9 * x[k - 1] + k
-    return x
+def _is_at_hand(array: Any) -> bool:
+    return type(array._expr) is Leaf and type(array._expr.source) is Stored
 
 
-def _rows(m: Any) -> Any:
-    x, line = m.zeros((60, 7)), m.arange(7.0)
-    for k in range(60):
-        x[k] = line * k
-        x[k, ::3] = -1
-    return x
+@pytest.mark.parametrize("dtype", ["float64", "int8", "bool", "complex64"])
+@pytest.mark.parametrize("shape", [(12,), (9, 3)])
+def test_a_loop_computes_few_elements_once(dtype: str, shape: tuple[int, ...]) -> None:
+    numbers = (np.arange(np.prod(shape)).reshape(shape) % 5).astype(dtype)
+    x = sc.asarray(numbers)[::-1] == 3 if dtype == "bool" else sc.asarray(numbers)[::-1] * 2
+    want = numbers[::-1] == 3 if dtype == "bool" else numbers[::-1] * 2
+    rows = list(x)
+    assert dtype == "complex64" or all(map(_is_at_hand, rows))
+    assert not _is_at_hand(x)
+    for row, wanted in zip(rows, want, strict=True):
+        assert row.dtype == wanted.dtype
+        np.testing.assert_array_equal(row.compute(), wanted)
 
 
-def _rows_of_rows(m: Any) -> Any:
-    x = m.ones((50, 5))
-    for k in range(1, 50):
-        x[k] = x[k - 1] * 0.5 + x[k].sum()
-    return x
+def test_a_loop_has_the_values_of_its_beginning() -> None:
+    memory = np.arange(10.0)
+    rows = iter(sc.asarray(memory) + 1)
+    memory[:] = 0
+    assert [float(row) for row in rows] == list(range(1, 11))
 
 
-def _sieve(m: Any) -> Any:
-    prime = m.ones(500, dtype=bool)
-    prime[:2] = False
-    for k in range(2, 23):
-        if prime[k]:
-            prime[k * k :: k] = False
-    return prime
+@pytest.mark.parametrize(
+    "x",
+    [
+        sc.arange(walked.LEAST - 1) * 2,  # taken apart
+        sc.arange(2 * walked.FEW).reshape(16, -1) * 2,  # many
+        sc.ones((16, 1 << 14)).sum(axis=1) * 2,  # made of many
+    ],
+)
+def test_other_loops_are_lazy(x: Any) -> None:
+    rows = list(x)
+    assert not any(map(_is_at_hand, rows))
+    np.testing.assert_array_equal(sc.stack(rows).compute(), x.compute())
 
 
-def _kept(m: Any) -> Any:
-    """What is made of the array on the way keeps what it had."""
-    x = m.zeros(5)
-    kept = []
-    for k in range(50):
-        kept.append(x[k % 5] + 1)
-        x[(k + 1) % 5] = kept[-1] * 0.5
-    return m.stack([*kept, *x])
+def test_a_loop_over_no_axes_is_refused_at_once() -> None:
+    with pytest.raises(TypeError, match="0-d"):
+        iter(sc.asarray(1.0) + 1)
 
 
-LOOPS: dict[str, Callable[[Any], Any]] = {
-    one.__name__: one for one in (_recurrence, _rows, _rows_of_rows, _sieve, _kept)
-}
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.int16])
+def test_integers_at_hand_are_indices_as_numbers_are(kind: Any) -> None:
+    x = sc.asarray(np.arange(24.0).reshape(4, 6))
+    i, j = sc.asarray(np.array([3, 1, 2], kind))[0], sc.asarray(kind(1)) + kind(1)
+    for key, same in ((i, 3), ((i, j), (3, 2)), ((slice(1, 3), j), (slice(1, 3), 2))):
+        with choice.limited_to(1 << 14, 1 << 17):
+            made = x[key]._expr
+        want = x[same]._expr
+        assert isinstance(made, Leaf)
+        assert isinstance(want, Leaf)
+        assert (made.offset, made.strides, made.shape) == (want.offset, want.strides, want.shape)
+    with pytest.raises(IndexError):
+        x[sc.asarray(kind(4))]
 
 
-@pytest.mark.parametrize("name", LOOPS)
-def test_values(name: str) -> None:
-    wanted, found = LOOPS[name](np), LOOPS[name](sc)
-    assert found.dtype == wanted.dtype
-    np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-14)
+def test_booleans_without_axes_stay_masks() -> None:
+    x = np.arange(4.0)
+    assert sc.asarray(x)[sc.asarray(x)[1] == 1].shape == (1, 4)
 
 
-@pytest.mark.parametrize("name", ["_recurrence", "_rows", "_rows_of_rows", "_sieve"])
-def test_the_array_is_written_in_place(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It goes to memory once, and not after each so many assignments again."""
-    moved = []
-    whole = assignment._to_memory
-
-    def counted(array: Any) -> None:
-        moved.append(array._writes <= DEPTH)
-        whole(array)
-
-    monkeypatch.setattr(assignment, "_to_memory", counted)
-    monkeypatch.setattr(assignment, "wrote_at_once", lambda *_: False)  # as of many elements
-    array = LOOPS[name](sc)
-    assert sum(moved) == 1
-    assert own_memory(array) is not None
-
-
-def test_little_is_computed_only_for_what_is_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    def computed(*_: Any, **__: Any) -> Any:
-        raise AssertionError("this was to stay lazy")
-
-    monkeypatch.setattr(assignment, "numbers_of", computed)
-    x = sc.zeros((DEPTH + 8, 3))
-    for k in range(DEPTH - 1):
-        x[k] = sc.arange(3) * k
-    large = sc.zeros(1 << 18)
-    for k in range(6):
-        large[1:] = large[:-1] + k
-    assert large[6].compute() == 15
-
-
-def test_few_elements_are_computed_after_some_operations_in_place() -> None:
-    given = np.arange(5.0)
-    x, y = sc.asarray(given), given.copy()
-    before = x * 2
-    for k in range(40):
-        x += given * k
-        y += given * k
-        assert len(below(x._expr)) <= 3 * STEPS
-    assert x.tolist() == y.tolist()
-    assert (given.tolist(), before.tolist()) == ([0, 1, 2, 3, 4], [0, 2, 4, 6, 8])
-
-
-def test_many_elements_stay_lazy_in_place() -> None:
-    x = sc.zeros(1 << 17)
-    for _ in range(3 * STEPS):
-        x += 1
-    assert len(below(x._expr)) > 3 * STEPS
-    assert x[5].compute() == 3 * STEPS
-
-
-@pytest.mark.parametrize("step", [2, 3, 5, 6, 7, 11, 100])
-@pytest.mark.parametrize("length", [1, 2, 30, 101])
-def test_strided_places(step: int, length: int) -> None:
-    theirs = np.arange(length * 4.0).reshape(length, 4)
-    ours = sc.asarray(theirs.copy())
-    for m, x in ((np, theirs), (sc, ours)):
-        x[::step] = -1
-        x[1::step] = m.arange(4.0)
-        x[:, ::3] = 7
-        x[::-step] = -x[::-step]
-        x[::step, 1::2] = x[0, 1::2] + 1
-        x[::step] = m.asarray(np.arange(4.0 * len(range(0, length, step))).reshape(-1, 4))
-    np.testing.assert_array_equal(ours.compute(), theirs)
+def test_counts_in_a_loop_stay_in_memory() -> None:
+    """As the table of what was meant and what was found is counted."""
+    meant, found = np.arange(80) % 3, np.arange(80) % 4
+    table, want = sc.zeros((3, 4), int), np.zeros((3, 4), int)
+    pairs = zip(sc.asarray(meant) + 0, sc.asarray(found) * 1, strict=True)
+    for (i, j), (a, b) in zip(pairs, zip(meant, found, strict=True), strict=True):
+        table[i, j] += 1
+        want[a, b] += 1
+    assert _is_at_hand(table)
+    np.testing.assert_array_equal(table.compute(), want)

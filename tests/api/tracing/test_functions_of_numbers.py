@@ -159,3 +159,45 @@ def test_what_is_no_function_of_numbers(function: Any, text: str) -> None:
 def test_an_error_of_its_own_is_the_functions() -> None:
     with pytest.raises(KeyError, match="mine"):
         sc.vectorize(lambda a: {}["mine"])(X)
+
+
+_counted = 0
+
+
+def _count_globally(a: Any) -> Any:
+    global _counted
+    _counted += 1
+    return a + _counted
+
+
+def _counter() -> Callable[[Any], Any]:
+    count = 0
+
+    def counted(a: Any) -> Any:
+        nonlocal count
+        count += 1
+        return a + count
+
+    return counted
+
+
+def test_a_function_that_sets_names_outside_is_called_for_each_element() -> None:
+    global _counted
+    _counted = 0
+    line = np.arange(4.0)
+    wanted = np.vectorize(_counter(), otypes="d")(line)
+    assert wanted.tolist() == [1.0, 3.0, 5.0, 7.0]
+    for function in (_counter(), _count_globally):
+        got = sc.vectorize(function, otypes="d")(sc.asarray(line))
+        np.testing.assert_array_equal(got.compute(), wanted)
+
+
+def test_what_a_function_appends_happens_once() -> None:
+    seen: list[int] = []
+
+    def noted(a: Any) -> Any:
+        seen.append(len(seen))
+        return a * 2
+
+    assert sc.vectorize(noted)(sc.arange(4.0)).compute().tolist() == [0.0, 2.0, 4.0, 6.0]
+    assert seen == [0]

@@ -10,6 +10,7 @@ from ...expr.nodes import Shape
 from ...expr.views import broadcast_shapes, broadcast_to
 from ..array import Array
 from ..sources import asarray
+from .assigning.at_once import with_numbers
 from .keys import Key, check_mask, entries, lone_mask, parsed
 from .places import checked, mask_of
 from .selection import Selection
@@ -17,6 +18,9 @@ from .selection import Selection
 
 def read(array: Array, item: Any) -> Array:
     """``array[item]``, as NumPy has it; what a lone mask selects is counted when it is needed."""
+    numbers = with_numbers(item)
+    if numbers is not item:
+        return array[numbers]
     items = entries(item, array.shape)
     mask = lone_mask(items)
     if mask is not None:

@@ -1,16 +1,40 @@
-"""Arrays element by element: `flat` and `ndenumerate`. Values are computed once, when asked for."""
+"""Arrays element by element: loops, `flat` and `ndenumerate`. Values are computed once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from ...engine.stepwise.walk import is_made_of_few
 from ...errors import ParameterError
+from ...expr.nodes import Leaf, Stored
+from ..stored import leaf_of
 
 if TYPE_CHECKING:
     from ..array import Array
+
+FEW: Final = 1 << 14  # elements of an array that is computed by a loop over it
+LEAST: Final = 8  # of them in a loop; fewer are taken apart, as by ``x, y, z = point``
+_BELOW: Final = 1 << 17  # and of whatever it is made of
+
+
+def rows(self: Array) -> Iterator[Array]:
+    """``x[0]``, ``x[1]`` and so on, lazily; of few elements, made of few, their values now.
+
+    Each of them would otherwise be made of all that the array is made of, again and again.
+    """
+    count = len(self)
+    at_hand = type(self._expr) is Leaf and type(self._expr.source) is Stored
+    return map((self if at_hand or count < LEAST else _as_now(self)).__getitem__, range(count))
+
+
+def _as_now(array: Array) -> Array:
+    if array._gpu or array.size > FEW or not is_made_of_few(array._expr, _BELOW):
+        return array
+    expr, _ = leaf_of(np.asarray(array.compute()))
+    return array._view(expr, array._grid)
 
 
 class Flat:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dis
 from collections.abc import Callable
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -58,11 +61,22 @@ def _broadcast(array: Array, shape: tuple[int, ...]) -> Array:
     return Array(views.broadcast_to(array._expr, shape), gpu=array._gpu)
 
 
+@lru_cache(maxsize=256)
+def _sets_names(code: CodeType) -> bool:
+    """Whether a function sets names that are not its own: its next call may give another result."""
+    return any(
+        one.opname == "STORE_GLOBAL"
+        or (one.opname == "STORE_DEREF" and one.argval in code.co_freevars)
+        for one in dis.get_instructions(code)
+    )
+
+
 class vectorize(np.vectorize):
     """A Python function of numbers as a function of arrays: lazy, and a part of the kernel.
 
     The function is called once, with numbers whose values are not known yet, to see what it
-    computes; so the law holds. One that asks for a value, as ``if`` and `math` do, is called for
+    computes; so the law holds. What it prints, or draws from `random`, happens once then. One that
+    asks for a value, as ``if`` and `math` do, or that sets names outside of itself, is called for
     each element instead, at once, as NumPy does: say `where` for a branch.
 
     Parameters
@@ -97,7 +111,8 @@ class vectorize(np.vectorize):
         """The function of each element, as arrays."""
         if not callable(self.pyfunc):  # a decorator with arguments gets its function
             return super().__call__(*args, **kwargs)
-        if self.signature is not None:
+        code = getattr(self.pyfunc, "__code__", None)
+        if self.signature is not None or (code is not None and _sets_names(code)):
             return self._at_once(args, kwargs)
         excluded = self.excluded or ()
         placed = [_AsItIs(one) if k in excluded else one for k, one in enumerate(args)]

@@ -30,6 +30,7 @@ from ...expr.nodes import (
     is_whole,
     whole,
 )
+from ...expr.pairs.node import is_pair, parts
 from ...expr.scans import one_nan
 from ...expr.sources.values import positions, stored
 from ...ops import SEARCHES
@@ -51,21 +52,28 @@ def made_of(roots: Sequence[Expr], most: int, made: Made) -> list[Array] | None:
 
     ``made`` gives what NumPy does not have, or has with other bits.
     """
-    if any(prod(root.shape) > most for root in roots):
-        return None
-    nodes = below_up_to(roots, MOST_NODES) if is_ordinary() else None
+    nodes = _few(roots, most) if is_ordinary() else None
     if nodes is None:
         return None
-    held = memories(nodes)
-    for node in nodes:
-        if not _is_few(node, most, held):
-            return None
-    steps = _NodeValues(nodes, roots, held, made)
+    steps = _NodeValues(nodes, roots, memories(nodes), made)
     try:
         with np.errstate(all="ignore"):
             return [own.copy() if k else own for k, own in steps.results(roots)]
     except NotStepwiseError:
         return None
+
+
+def is_made_of_few(root: Expr, most: int) -> bool:
+    """Whether no node of ``root`` has more than ``most`` elements; a pair's parts are two."""
+    return _few(parts(root) if is_pair(root) else (root,), most) is not None
+
+
+def _few(roots: Sequence[Expr], most: int) -> list[Node] | None:
+    if any(prod(root.shape) > most for root in roots):
+        return None
+    nodes = below_up_to(roots, MOST_NODES)
+    held = memories(nodes) if nodes is not None else frozenset[int]()
+    return nodes if nodes and all([_is_few(node, most, held) for node in nodes]) else None
 
 
 def _is_few(node: Node, most: int, held: frozenset[int]) -> bool:

@@ -23,7 +23,7 @@ from ..keys import Key, check_mask, entries, is_mask, lone_mask, parsed
 from ..places import mask_of
 from ..reading import together
 from ..selection import Selection
-from .at_once import is_little, numbers_of
+from .at_once import is_little, numbers_of, with_numbers
 from .in_place import REFUSED, wrote_at_once
 from .noting import noted
 from .own_memory import own_memory
@@ -47,6 +47,7 @@ def assign(array: Array, item: Any, value: Any) -> None:
     """
     if array._writes > DEPTH and type(item) is int and _wrote_one(array, item, value):
         return
+    item = with_numbers(item)
     if wrote_at_once(array, item, value):
         return
     if noted(array, item, value):

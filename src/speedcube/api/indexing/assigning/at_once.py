@@ -11,9 +11,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from .... import dtypes
 from ....engine.stepwise.number import may_be_number, number_of
 from ....expr.graph import below, is_short
 from ....expr.nodes import Deferred, Leaf, Map, Piecewise, Reduced, Scanned, Stored, whole
+from ....expr.sources.at_hand import seen
 from ...array import Array
 from ...sources import asarray
 
@@ -60,6 +62,25 @@ def number_at_hand(value: Array) -> Any:
     value._expr = whole(Stored(np.array(number), expr.dtype), ())
     value._plans, value._name = {}, None
     return number
+
+
+def with_numbers(item: Any) -> Any:
+    """The key ``item``, with integers that are at hand as the numbers that they are."""
+    if type(item) is tuple:
+        items = tuple([_index_at_hand(one) if type(one) is Array else one for one in item])
+        changed = any([one is not given for one, given in zip(items, item, strict=True)])
+        return items if changed else item
+    return _index_at_hand(item) if type(item) is Array else item
+
+
+def _index_at_hand(one: Array) -> Any:
+    expr = one._expr
+    if expr.shape or expr.dtype not in dtypes.INTEGERS:
+        return one
+    if type(expr) is Leaf and type(expr.source) is Stored:
+        value = seen(expr)
+        return one if value is None else value[()]
+    return number_at_hand(one)
 
 
 def numbers_of(value: Array) -> NDArray[Any]:
