@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,15 @@ from oracle import assert_same_bits
 
 import speedcube as sc
 from speedcube.engine.clusters import handing
+from speedcube.engine.clusters.asked.joining import merge_parts
 from speedcube.engine.clusters.remote import (
     SentPass,
-    merge_parts,
     run_part,
     run_pass,
     sent_part,
     sent_pass,
 )
+from speedcube.plan import streams
 from speedcube.plan.plan import Plan, Resources, make_plan
 
 WORKERS = 4
@@ -132,3 +134,82 @@ def test_what_is_stored_is_not_handed_over() -> None:
     sent = sent_pass(one, one.visited.parts[0], "mine")
     assert isinstance(sent, SentPass)
     assert sent.name == ""
+
+
+KEPT: dict[str, Callable[[], sc.Array]] = {
+    "mean of rows": lambda: _drawn().mean(axis=1),
+    "mean of columns": lambda: _drawn().mean(axis=0),
+    "greatest place": lambda: _drawn().argmax(axis=1),
+    "bytes": lambda: (_drawn() > 0).any(axis=0),
+    "halves": lambda: _drawn().astype("float16").max(axis=1),
+    "in the middle": lambda: _drawn().reshape(30, 100, 40).std(axis=1),
+    "products": lambda: (_drawn() / 2).prod(axis=1),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_results_along_kept_axes_are_gone_on_from(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (stage,) = _plan(KEPT[name]()).stages
+    assert stage.join == "concatenate"
+    part = stage.parts[1]
+
+    def value(name: str, threads: int) -> Any:
+        return run_part(sent_part(stage, part, name), False, threads)
+
+    wanted = value("", 1)
+    scheduler = Scheduler(monkeypatch)
+    monkeypatch.setattr(handing, "WORK", 4000.0)
+    for threads in (1, 3):
+        scheduler.begin = 0, []
+        assert_same_bits(value("mine", threads), wanted)
+    left = scheduler.left[:]
+    if name == "products":  # they are made in their order
+        assert left == []
+        return
+    assert len(left) > 3
+    for scheduler.begin in left[:: len(left) // 3]:
+        scheduler.left.clear()
+        assert_same_bits(value("mine", 2), wanted)
+        assert all(at > scheduler.begin[0] for at, _ in scheduler.left)
+
+
+def test_a_few_results_that_each_take_long_are_handed_over_as_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (stage,) = _plan(_drawn().reshape(8, 15_000).sum(axis=1)).stages
+    assert stage.join == "concatenate"
+    part = stage.parts[1]
+    wanted = run_part(sent_part(stage, part), False, 1)
+    scheduler = Scheduler(monkeypatch)
+    assert_same_bits(run_part(sent_part(stage, part, "mine"), False, 2), wanted)
+    assert len(scheduler.left) > 3
+    scheduler.begin = scheduler.left[2]
+    assert_same_bits(run_part(sent_part(stage, part, "mine"), False, 1), wanted)
+
+
+def test_too_many_results_are_not_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them so far go to the scheduler, which keeps a thousand of these."""
+    (stage,) = _plan(_drawn().mean(axis=1)).stages
+    scheduler = Scheduler(monkeypatch)
+    monkeypatch.setattr(handing, "MOST", 8 * 74)
+    run_part(sent_part(stage, stage.parts[0], "mine"), False, 1)
+    assert scheduler.left == []
+
+
+def test_slices_of_results_have_whole_chunks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each chunk is decoded once."""
+    zarr = pytest.importorskip("zarr")
+    values = np.random.default_rng(4).normal(size=(320, 40))
+    zarr.create_array(tmp_path / "x.zarr", shape=(320, 40), chunks=(16, 40), dtype="f8")[:] = values
+    (stage,) = _plan(sc.open(tmp_path / "x.zarr").mean(axis=1)).stages
+    assert stage.join == "concatenate"
+    scheduler = Scheduler(monkeypatch)
+    monkeypatch.setattr(handing, "WORK", 10.0)
+    monkeypatch.setattr(streams, "BLOCK", 1 << 8)
+    found = run_part(sent_part(stage, stage.parts[0], "mine"), False, 1)
+    assert_same_bits(found, sc.asarray(values).mean(axis=1).compute(on="core")[:80])
+    assert [at for at, _ in scheduler.left] == [16, 32, 48, 64]

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
@@ -22,6 +23,7 @@ from ...expr import views
 from ...expr.push import push
 from ...plan.costs import of_element
 from ...plan.stages import Part, leaf_at
+from ...plan.streams import can_stream, steps_of, tiled
 
 Array: TypeAlias = NDArray[Any]
 Records: TypeAlias = list[Array]  # of a part, one for each of its results
@@ -32,6 +34,7 @@ Merge: TypeAlias = Callable[[list[Any]], Records]
 TOPIC: Final = "speedcube-records"  # Dask keeps its last thousand events
 PARTS: Final = 250  # so many hand over at that pace; more do it less often, or events would be lost
 MOST: Final = 1 << 16  # bytes that are handed over at once
+RECORD: Final = 1152  # bytes of the largest record of a result
 # Nanoseconds of a slice by the plan's costs, on one thread. Where an element takes eight times as
 # long, as on a busy machine, that is two seconds; and it is much beside the 3 to 13 ms of a slice.
 WORK: Final = 0.25e9
@@ -80,6 +83,67 @@ def slices_of(part: Part, axes: tuple[int, ...]) -> Slices:
     axis = max(axes, key=lambda k: root.shape[k])
     each = of_element(root) * math.prod(root.shape) / max(1, root.shape[axis])
     return Slices(part, axis, max(1, math.ceil(WORK / each)) if each else root.shape[axis] or 1)
+
+
+@dataclass(frozen=True, eq=False)
+class AlongResults:
+    """A part that is cut along its results: axis ``place`` of ``shape``, in ``slices``.
+
+    Its record has a whole number for each result, slice after slice.
+    """
+
+    slices: Slices
+    place: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def _words(self) -> str:
+        return f"u{self.dtype.itemsize}"
+
+    def record(self, results: Array) -> Array:
+        """``results``, of a slice, as numbers that others can be put behind."""
+        lines = np.ascontiguousarray(np.moveaxis(results, self.place, 0), self.dtype)
+        return lines.reshape(-1).view(self._words).astype(np.int64)
+
+    def results(self, record: Array) -> Array:
+        """The results of the whole part."""
+        lines = record.astype(self._words).view(self.dtype)
+        first, *rest = self.shape[self.place], *np.delete(self.shape, self.place)
+        found = lines.reshape(first, *map(int, rest))
+        return np.ascontiguousarray(np.moveaxis(found, 0, self.place))
+
+
+def along_results(part: Part, axes: tuple[int, ...], dtype: str) -> AlongResults | None:
+    """How ``part``, which is reduced over ``axes`` to ``dtype``, is cut along its results.
+
+    None where one of them takes longer than a slice should, or all of them are too much for the
+    scheduler. Where chunks are decoded, a slice has whole ones.
+    """
+    root = part.root
+    kept = tuple(k for k in range(len(root.shape)) if k not in axes)
+    shape = tuple(root.shape[k] for k in kept)
+    size = 8 * math.prod(shape)
+    if not kept or not 0 < size <= MOST or 0 in root.shape:
+        return None
+    slices = slices_of(part, kept)
+    each = of_element(root) * math.prod(root.shape) / slices.extent
+    if each > WORK:
+        return None
+    if tiled(root):
+        if not can_stream(root):
+            return None
+        step, second = steps_of(root)[slices.axis]
+        if second not in (0, step):  # the part begins within a chunk
+            return None
+        slices = replace(slices, step=step * math.ceil(slices.step / step))
+    return AlongResults(slices, kept.index(slices.axis), shape, np.dtype(dtype))
+
+
+def has_few(part: Part, axes: tuple[int, ...]) -> bool:
+    """Whether records of all results of ``part``, the largest of each, are handed over."""
+    kept = [n for k, n in enumerate(part.root.shape) if k not in axes]
+    return math.prod(kept) <= MOST // RECORD
 
 
 class HandsOver(Protocol):

@@ -17,19 +17,10 @@ from ...plan.stages import Part, Stage
 from ..ordering.exchange import cuts_of, put_together
 from ..ordering.rounds import asked
 from ..scans.shared import carries, merged_products, shared_lines
+from .asked.joining import chain_parts, final_shape, join_parts, merge_parts
 from .asked.shares import answer_part, decided, picked_of, piece_of, sample_part, sort_part
 from .fingerprint import Fingerprint, guarded
-from .remote import (
-    carry_part,
-    chain_parts,
-    final_shape,
-    join_parts,
-    merge_parts,
-    run_part,
-    run_pass,
-    sent_part,
-    sent_pass,
-)
+from .remote import carry_part, run_part, run_pass, sent_part, sent_pass
 from .told import said_of, told
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
@@ -18,17 +16,16 @@ from ...late import futures
 from ...plan.passes import Pass, together
 from ...plan.shares import of_part
 from ...plan.stages import Part, Stage, cut_reduced, cut_stage, make_stage
-from .. import machine
 from ..boxes import Stop
 from ..ordering.run import placed, run_through
 from ..results import Destination, inputs_of, is_exact_sum, merge, values
 from ..scans.parts import part_width
 from ..scans.shared import carries, shared_lines
 from ..several import Outcome, merged, merged_records
-from ..streams.worker import StreamWorker
 from ..tasks import Worker
 from ..tasks import run_pass as run_shared
-from .handing import GPU, Left, in_slices, slices_of
+from .asked.here import worker_here
+from .handing import GPU, AlongResults, Left, along_results, has_few, in_slices, slices_of
 
 Array: TypeAlias = NDArray[Any]
 Item = TypeVar("Item")
@@ -55,6 +52,33 @@ class SentPart:
         """A stage that has this part only."""
         return Stage(self.part.root, self.source, self.axes, (self.part,), self.join, self.block)
 
+    @property
+    def _folds(self) -> bool:
+        """Whether it gives records that can be merged with others, and hands something over."""
+        reduces = isinstance(self.source, Reduced) and self.source.op != "prod"
+        return bool(self.name) and reduces and not self.block
+
+    @property
+    def along_results(self) -> AlongResults | None:
+        """How it is cut, where it hands its results over."""
+        if not self._folds or self.source is None or self.join == "merge":
+            return None
+        return along_results(self.part, self.axes, self.source.dtype)
+
+    @property
+    def hands_records_over(self) -> bool:
+        """Whether it hands records of all its results over."""
+        few = has_few(self.part, self.axes)
+        return self._folds and few and (self.join == "merge" or self.along_results is None)
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether its results are made of such records: it takes long, or was begun before."""
+        if not self.hands_records_over:
+            return False
+        slices = slices_of(self.part, self.axes)
+        return slices.extent > slices.step or self.left is not None
+
 
 def sent_part(stage: Stage, part: Part, name: str = "") -> SentPart:
     """``part`` of ``stage`` as something that can be sent."""
@@ -66,53 +90,6 @@ def sent_part(stage: Stage, part: Part, name: str = "") -> SentPart:
     elif source is not None:
         source = replace(source, arg=part.root)
     return SentPart(part, source, stage.axes, stage.join, stage.block, name, among=len(stage.parts))
-
-
-def worker_threads() -> int:
-    """Threads of the Dask worker this runs on; this machine's cores elsewhere."""
-    from distributed import get_worker
-
-    try:
-        return int(get_worker().state.nthreads)
-    except ValueError:
-        return machine.cores()
-
-
-def use_gpu() -> bool:
-    """Whether this process was started for a GPU: dask-cuda prepared it, and it sees one."""
-    return "dask_cuda" in sys.modules and machine.gpu_count() > 0
-
-
-class TaskStop(Stop):
-    """Raised also when Dask cancels the task of this thread: whoever asked pressed Ctrl-C.
-
-    And when the program ends, which waits for its threads: Dask's threaded scheduler leaves its
-    own to finish what nobody waits for any more.
-    """
-
-    __slots__ = ("task",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.task = _current_task()
-
-    def is_set(self) -> bool:
-        cancelled = self.task is not None and self.task.state == "cancelled"
-        # No public name says so this early.
-        if cancelled or getattr(threading, "_SHUTTING_DOWN", False):
-            self.set()
-        return self.raised
-
-
-def _current_task() -> Any:
-    """What the Dask worker knows of the task this thread runs; None elsewhere."""
-    from distributed import get_worker
-
-    try:
-        worker = get_worker()
-        return worker.state.tasks.get(worker.get_current_task())
-    except (ValueError, KeyError):
-        return None
 
 
 def _each(
@@ -128,13 +105,6 @@ def _each(
     if stop.is_set():
         raise WorkerError("this task was cancelled while it ran; compute again for its result")
     return results
-
-
-def worker_here(gpu: bool | None, threads: int | None) -> tuple[int, Worker]:
-    """Threads to use, and what runs parts on them."""
-    on_gpu = use_gpu() if gpu is None else gpu
-    count = 1 if on_gpu else worker_threads() if threads is None else threads
-    return count, StreamWorker(TaskStop(), 0 if on_gpu else None)
 
 
 def run_part(sent: SentPart, gpu: bool | None, threads: int | None, *arrays: Any) -> Array:
@@ -156,7 +126,9 @@ def run_part(sent: SentPart, gpu: bool | None, threads: int | None, *arrays: Any
         return _scan(make_stage(sent.part.root, sent.source, count), worker, count, arrays)
     stage = cut_stage(sent.part.root, sent.source, sent.axes, sent.part.extra, count)
     inputs = inputs_of(stage.needs, arrays)
-    if "merge" in (sent.join, stage.join) or (sent.left is not None and stage.join == "one"):
+    if cut := sent.along_results:
+        return _results(sent, cut, worker, count, inputs)
+    if "merge" in (sent.join, stage.join) or sent.is_folded:
         assert isinstance(sent.source, Reduced)
         whole = _record(sent, sent.source, worker, count, inputs)
         if sent.join == "merge":
@@ -166,6 +138,24 @@ def run_part(sent: SentPart, gpu: bool | None, threads: int | None, *arrays: Any
     run = worker.store if sent.source is None else worker.reduce
     _each(lambda part: run(stage, part, out, inputs), stage.parts, count, worker.stop)
     return np.asarray(out.array())
+
+
+def _results(
+    sent: SentPart, cut: AlongResults, worker: Worker, count: int, inputs: Mapping[int, Array]
+) -> Array:
+    """The results of a part, by slices of one of their axes."""
+
+    def fold(part: Part) -> list[Array]:
+        assert isinstance(sent.source, Reduced)
+        source = replace(sent.source, arg=part.root, keepdims=False)
+        alone = replace(sent, part=part, source=source, name="", join="one")
+        given = [inputs[id(need)] for need in alone.alone().needs]
+        return [cut.record(run_part(alone, worker.device is not None, count, *given))]
+
+    def joined(records: list[list[Array]]) -> list[Array]:
+        return [np.concatenate([one for (one,) in records])]
+
+    return cut.results(in_slices(sent, cut.slices, _at_once(worker, count), fold, joined)[0])
 
 
 def _record(
@@ -210,7 +200,8 @@ def sent_pass(one: Pass, part: Part, name: str = "") -> SentPass:
     """``part`` of ``one`` as something that can be sent."""
     assert isinstance(part.root, Map)
     alone = [replace(part, root=part.root.args[place]) for place in one.places]
-    stages = tuple(sent_part(s, p) for s, p in zip(one.stages, alone, strict=True))
+    names = [f"{name}-{k}" if name and one.is_along else "" for k in range(len(alone))]
+    stages = tuple(map(sent_part, one.stages, alone, names))
     folds = all(stage.source is not None for stage in one.stages)
     return SentPass(stages, one.is_along, name if folds else "", None, stages[0].among)
 
@@ -276,25 +267,3 @@ def carry_part(
     scan = worker.ordered(stage, sent.part, inputs)
     scan.running(results, before.get(sent.part.start))
     return results
-
-
-def chain_parts(shape: tuple[int, ...], axis: int, *parts: Array) -> Array:
-    """Task: parts of lines along ``axis``, one after the other."""
-    lines = np.concatenate(parts).reshape(*shape[:axis], *shape[axis + 1 :], shape[axis])
-    return np.ascontiguousarray(np.moveaxis(lines, -1, axis))
-
-
-def join_parts(axis: int, *parts: Array) -> Array:
-    """Task: parts of a result, one after the other along ``axis``."""
-    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=axis)
-
-
-def merge_parts(source: Reduced, shape: tuple[int, ...], *records: Array) -> Array:
-    """Task: the results of a reduction from the records of its parts."""
-    whole = merge(source.op, is_exact_sum(source), records)
-    return values(source, whole).reshape(shape)
-
-
-def final_shape(shape: tuple[int, ...], array: Array) -> Any:
-    """Task: the result in the expression's shape."""
-    return array.reshape(shape)[()]

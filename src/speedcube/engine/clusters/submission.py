@@ -19,13 +19,13 @@ from ...late import task_spec, uuid
 from ...plan.plan import Plan
 from ..progress.count import Told
 from .asked import let_go
+from .asked.joining import final_shape
 from .asked.outcomes import Taken, made_there, values_of
 from .fingerprint import Fingerprint, expected
 from .handing import TOPIC
 from .losses import forget, none_left, on_loop, reported
 from .patience import SAY, Listed, interval
 from .plans import Calls, How, PlanCall, calls_of, function_of
-from .remote import final_shape
 from .roster import worker_addresses
 from .watch import Follower, Watch, alive
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import field, replace
@@ -10,7 +9,7 @@ from typing import Any, Final
 
 from ...dataclass import dataclass
 from ...expr.nodes import Reduced
-from ..clusters.handing import MOST, Records, records_in, slices_of
+from ..clusters.handing import Records, has_few, records_in, slices_of
 from ..clusters.patience import Sayings
 from ..clusters.plans import Calls, PlanCall
 from ..clusters.remote import SentPart, SentPass
@@ -18,7 +17,6 @@ from .identity import Identity
 from .records import KeptFile, KeptParts, Left
 
 EACH: Final = 1.0  # seconds between two writes of the file, at least
-_RESULTS: Final = MOST // 1152  # of a part, the largest record of each taken
 _SHARE: Final = 0.01  # of the time, at most, that writing takes
 
 
@@ -97,29 +95,29 @@ def structure_of(calls: Calls, token: str, identity: Identity) -> str:
 
 
 def sent_of(call: PlanCall) -> SentPart | SentPass | None:
-    """The part that ``call`` computes, if its record is kept: of few results."""
+    """The part that ``call`` computes, if what it hands over is kept."""
     sent = call.arguments[0] if call.arguments else None
-    if not isinstance(sent, (SentPart, SentPass)) or not sent.name:
+    if isinstance(sent, SentPart):
+        return sent if sent.hands_records_over or sent.along_results else None
+    if not isinstance(sent, SentPass) or not sent.name or sent.along:
         return None
-    stages = sent.stages if isinstance(sent, SentPass) else (sent,)
-    kept = isinstance(sent, SentPart) or not sent.along
-    return sent if kept and all(map(_has_few, stages)) else None
+    return sent if all(map(_has_few, sent.stages)) else None
 
 
 def _has_few(sent: SentPart) -> bool:
-    """Whether ``sent`` gives a record of few results, which can be merged with others."""
+    """Whether ``sent``, one of several, gives a record of few results."""
     merges = isinstance(sent.source, Reduced) and sent.source.op != "prod" and not sent.block
-    kept = [n for k, n in enumerate(sent.part.root.shape) if k not in sent.axes]
-    return merges and sent.join in ("one", "merge") and math.prod(kept) <= _RESULTS
+    return merges and sent.join in ("one", "merge") and has_few(sent.part, sent.axes)
 
 
 def is_long(call: PlanCall) -> bool:
-    """Whether ``call`` hands a record over before it ends."""
+    """Whether ``call`` hands something over before it ends."""
     sent = sent_of(call)
     if sent is None:
         return False
+    along = sent.along_results if isinstance(sent, SentPart) else None
     one = sent.stages[0] if isinstance(sent, SentPass) else sent
-    slices = slices_of(one.part, one.axes)
+    slices = along.slices if along else slices_of(one.part, one.axes)
     return slices.extent > slices.step
 
 

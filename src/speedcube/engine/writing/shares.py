@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from copy import copy
+from itertools import dropwhile
 from typing import Any, Final
 
 import numpy as np
@@ -77,8 +79,22 @@ def _same(written: Written) -> Written:
 
 
 def _write(written: Written, numbers: Sequence[int]) -> Any:
-    """Task: write some blocks. One that was begun before is written again, with the same bytes."""
-    WriteRun(written.roots, written.targets, written.grid).write(numbers, 1)
+    """Task: write some blocks, one after the other.
+
+    Those that a worker has written that was lost since are there: it goes on behind them. The one
+    that was begun is written again, with the same bytes.
+    """
+    targets = [copy(target) for target in written.targets]  # other threads have files of their own
+
+    def is_there(number: int) -> bool:
+        return all(target.has(number) for target in targets)
+
+    try:
+        left = list(dropwhile(is_there, numbers))
+        WriteRun(written.roots, targets, written.grid).write(left, 1)
+    finally:
+        for target in targets:
+            target.leave()
     return np.zeros(())
 
 

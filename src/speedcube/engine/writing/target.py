@@ -63,6 +63,9 @@ class WriteTarget(Protocol):
     def done(self) -> Iterable[int]:
         """The blocks that are there already."""
 
+    def has(self, number: int) -> bool:
+        """Whether block ``number`` is there already."""
+
     def clear(self) -> None:
         """Take away what a worker that was lost had begun to write."""
 

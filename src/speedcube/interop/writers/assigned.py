@@ -50,6 +50,10 @@ class Assigned:
         """Nothing: who assigns cannot know."""
         return ()
 
+    def has(self, number: int) -> bool:
+        """Nobody can know."""
+        return False
+
     def clear(self) -> None:
         """Nothing lies about."""
 

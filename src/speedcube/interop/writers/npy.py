@@ -166,6 +166,11 @@ class NpyPath:
             file.seek(_NOTE)
             return np.flatnonzero(np.frombuffer(file.read(), np.uint8)).tolist()
 
+    def has(self, number: int) -> bool:
+        """Whether the journal has block ``number``."""
+        self._open(os.O_RDWR)
+        return os.pread(self.journal, 1, _NOTE + number) == b"\1"
+
     def clear(self) -> None:
         """Nothing lies about."""
 
@@ -237,6 +242,10 @@ class NpyStream:
     def done(self) -> Iterable[int]:
         """Nothing."""
         return ()
+
+    def has(self, number: int) -> bool:
+        """Nobody notes it."""
+        return False
 
     def clear(self) -> None:
         """Nothing lies about."""

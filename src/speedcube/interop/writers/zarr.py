@@ -113,6 +113,10 @@ class ZarrTarget:
         names = _synced(_listed(self.array.store, path))
         return [int(name) for name in names if name.isdecimal()]
 
+    def has(self, number: int) -> bool:
+        """Whether block ``number`` was noted."""
+        return bool(_synced(self._at(str(number)).exists()))
+
     def clear(self) -> None:
         """Zarr's drafts, where nobody else writes: who writes a part of an array is not alone."""
         if self.marked:

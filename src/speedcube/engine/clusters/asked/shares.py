@@ -16,7 +16,8 @@ from ...ordering.exchange import SortedPiece, pieces_of, sample_of_share
 from ...ordering.rounds import Answer, Asked, Question, answer, decide
 from ...results import inputs_of
 from ...several import Outcome
-from ..remote import SentPart, worker_here
+from ..remote import SentPart
+from .here import worker_here
 
 
 def answer_part(
