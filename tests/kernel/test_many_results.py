@@ -5,6 +5,7 @@ Every kind of data is summed along columns and along rows, so that both kernels 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from oracle import assert_same_bits, bits, dot_row, reduce_row
 
 import speedcube as sc
 from speedcube.engine.finished import cpu as finished
+from speedcube.engine.known import memory
 from speedcube.engine.prepare import prepare_many
-from speedcube.engine.small import call, known
+from speedcube.engine.small import call, known, lines
 from speedcube.kernel.llvm import simd
+from speedcube.kernel.lower import alike
 from speedcube.kernel.lower import many as lower_many
 from speedcube.plan.stages import make_stage
 
@@ -347,8 +350,8 @@ def test_dots_on_every_target(target: str) -> None:
 
 
 def _forget() -> None:
-    known._known.clear()
-    known._met.clear()
+    for met in (known._known, known._met, lines._known, memory._known, alike._patterns):
+        met.clear()
 
 
 @pytest.fixture
