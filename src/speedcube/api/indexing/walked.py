@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..array import Array
 
 FEW: Final = 1 << 14  # elements of an array that is computed by a loop over it
-LEAST: Final = 8  # of them in a loop; fewer are taken apart, as by ``x, y, z = point``
+LEAST: Final = 16  # of them in a loop; fewer are taken apart, as by ``x, y, z = point``
 _BELOW: Final = 1 << 17  # and of whatever it is made of
 
 
