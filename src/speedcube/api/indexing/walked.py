@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..array import Array
 
 FEW: Final = 1 << 14  # elements of an array that is computed by a loop over it
-LEAST: Final = 16  # of them in a loop; fewer are taken apart, as by ``x, y, z = point``
+LEAST: Final = 8  # of them in a loop; fewer are taken apart, as by ``x, y, z = point``
 _BELOW: Final = 1 << 17  # and of whatever it is made of
 
 
@@ -27,7 +27,14 @@ def rows(self: Array) -> Iterator[Array]:
     """
     count = len(self)
     at_hand = type(self._expr) is Leaf and type(self._expr.source) is Stored
-    return map((self if at_hand or count < LEAST else _as_now(self)).__getitem__, range(count))
+    return map(
+        (
+            self
+            if at_hand or self.ndim > 1 and count < 2 * LEAST or count < LEAST
+            else _as_now(self)
+        ).__getitem__,
+        range(count),
+    )
 
 
 def _as_now(array: Array) -> Array:
