@@ -27,14 +27,8 @@ def rows(self: Array) -> Iterator[Array]:
     """
     count = len(self)
     at_hand = type(self._expr) is Leaf and type(self._expr.source) is Stored
-    return map(
-        (
-            self
-            if at_hand or self.ndim > 1 and count < 2 * LEAST or count < LEAST
-            else _as_now(self)
-        ).__getitem__,
-        range(count),
-    )
+    few = count < (LEAST if self.ndim == 1 else 2 * LEAST)  # SciPy walks over rows, and stays lazy
+    return map((self if at_hand or few else _as_now(self)).__getitem__, range(count))
 
 
 def _as_now(array: Array) -> Array:
