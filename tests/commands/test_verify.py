@@ -97,7 +97,7 @@ def test_the_list_has_everything() -> None:
             sources.append(node.source)
             if isinstance(node.source, Reduced | Scanned):
                 todo.append(node.source.arg)
-    assert {*ops.OPS, *ops.SAMPLERS, "gather", "search_left", "complex"} == set(nodes)
+    assert {*ops.OPS, *ops.SAMPLERS, *ops.GATHERS, "complex"} == set(nodes)
     staged = {s.op for s in sources if isinstance(s, Reduced | Scanned)}
     assert set(prepare.KERNEL_REDUCTION) | {op for op, _ in SCANS} == staged
     drawn = {(s.distribution, s.dtype) for s in sources if isinstance(s, Random)}

@@ -25,10 +25,15 @@ def rows(self: Array) -> Iterator[Array]:
 
     Each of them would otherwise be made of all that the array is made of, again and again.
     """
-    count = len(self)
-    at_hand = type(self._expr) is Leaf and type(self._expr.source) is Stored
-    few = count < (LEAST if self.ndim == 1 else 2 * LEAST)  # SciPy walks over rows, and stays lazy
-    return map((self if at_hand or few else _as_now(self)).__getitem__, range(count))
+    return _rows(self, len(self))
+
+
+def _rows(array: Array, count: int) -> Iterator[Array]:
+    """These rows; computed by the first step, for who asks whether there is a loop takes none."""
+    at_hand = type(array._expr) is Leaf and type(array._expr.source) is Stored
+    yield from map(
+        (array if at_hand or count < LEAST else _as_now(array)).__getitem__, range(count)
+    )
 
 
 def _as_now(array: Array) -> Array:

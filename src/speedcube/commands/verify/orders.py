@@ -48,6 +48,9 @@ ORDERS: Final[dict[str, Make]] = {
     "order-nanquantile": lambda: nanquantile(_ties(), 0.3, axis=1, method="hazen"),
     "order-partition": lambda: partition(rng().integers(0, 50, 3000), 700),
     "order-searchsorted": lambda: searchsorted(sort(rng().random(300)), rng().random((30, 40))),
+    "order-searchsorted-right": lambda: searchsorted(
+        sort(rng().integers(0, 99, size=300)), rng().integers(0, 99, size=(30, 40)), "right"
+    ),
     "order-unique": lambda: unique(_ties()),
     "order-histogram": lambda: histogram(rng().normal(size=50_000), 60, (-4, 4))[0],
     "order-weights": lambda: bincount(
