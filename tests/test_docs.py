@@ -37,6 +37,7 @@ ROOMS: Final = (
     "random",
     "linalg",
     "fft",
+    "stats",
     "train",
     "train/driver",
     "train/worker",

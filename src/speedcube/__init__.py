@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING as _CHECKED
 from typing import Any as _Any
 
 from . import early as _early
-from . import errors, fft, linalg
+from . import errors, fft, linalg, stats
 from .__about__ import __version__ as __version__
 from .api import for_einops as _einops  # noqa: F401  (its backends, where it is imported)
 from .api import indexed as _indexed  # noqa: F401  (x[mask], x[key] = value)
@@ -464,6 +464,7 @@ __all__ = [
     "square",
     "squeeze",
     "stack",
+    "stats",
     "std",
     "store",
     "subtract",
