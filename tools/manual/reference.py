@@ -34,7 +34,7 @@ PAGES: Final = (
         "files",
         "Opening and writing files",
         "Data larger than memory. [Files](../files.md) says what is read when.",
-        ("api.files", "api.blocks.reading", "api.blocks.storing"),
+        ("api.files", "api.blocks.reading", "api.blocks.storing", "api.of_numpy.reading"),
     ),
     Page(
         "asking",
@@ -73,7 +73,7 @@ PAGES: Final = (
         "shapes",
         "Shapes, axes and joining",
         "Views copy nothing.",
-        ("api.shapes", "api.joining", "api.namespace"),
+        ("api.shapes", "api.joining", "api.namespace", "api.of_numpy.layout"),
     ),
     Page(
         "indexing",
