@@ -18,6 +18,7 @@ from ...errors import WorkerError
 from ...late import task_spec, uuid
 from ...plan.plan import Plan
 from ..progress.count import Told
+from . import logs
 from .asked import let_go
 from .asked.joining import final_shape
 from .asked.outcomes import Taken, made_there, values_of
@@ -232,6 +233,8 @@ def settled(
         if isinstance(err, Exception) and submission.failed():
             _blame(client, err)
         raise
+    finally:
+        logs.empty(client)
 
 
 def _blame(client: Any, err: Exception) -> None:

@@ -1,0 +1,45 @@
+"""A driver whose scheduler is in its own process does not grow with what was sent to workers."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import distributed
+import numpy as np
+import pytest
+
+import speedcube as sc
+from speedcube.expr.nodes import Stored
+
+pytestmark = pytest.mark.cluster
+SHAPE = (211, 307)
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    where: Path = tmp_path_factory.mktemp("workers")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=None, local_directory=str(where)
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as connected,
+    ):
+        yield connected
+
+
+def _kept() -> int:
+    """How many arrays of our shape are sources of something that is kept."""
+    gc.collect()
+    sources = (one for one in gc.get_objects() if type(one) is Stored)
+    return sum(getattr(one.buffer, "shape", None) == SHAPE for one in sources)
+
+
+def test_what_was_sent_is_not_kept(client: Any) -> None:
+    for k in range(4):
+        x = sc.asarray(np.full(SHAPE, float(k)))
+        assert float((x + 1).sum().compute(on=client)) == (k + 1) * SHAPE[0] * SHAPE[1]
+        del x
+    assert _kept() == 0
