@@ -32,7 +32,6 @@ REFUSED: Final[dict[str, str]] = {
     "kernels raise no floating-point warnings: see isnan and isfinite": """
         geterrcall getbufsize setbufsize seterrcall""",
     "matrices are arrays of two axes: asarray": "asmatrix bmat matrix",
-    "masked arrays are not there: where, or NaN and the functions that leave it out": "ma",
     "NumPy's classes of polynomials are for numbers: p(x) of a numpy.polynomial takes an array": """
         poly1d polynomial""",
     "there is no wider float than float64": "clongdouble complex256 float128 longdouble",
