@@ -38,6 +38,7 @@ ROOMS: Final = (
     "linalg",
     "fft",
     "ma",
+    "stats",
     "train",
     "train/driver",
     "train/worker",

@@ -47,6 +47,8 @@ unique_values unstack var vecdot where zeros zeros_like
 
 SCANS: Final = "cumsum cumprod cumulative_sum cumulative_prod prod"
 AT_ONCE: Final = """
+array2string array_repr array_str broadcast frombuffer fromfile fromregex genfromtxt load loadtxt
+nditer
 argwhere asarray_chkfinite compute flatnonzero fromiter histogram_bin_edges
 intersect1d ladder mask_indices ndenumerate nonzero persist polydiv polyfit roots setdiff1d setxor1d
 tril_indices
@@ -85,7 +87,8 @@ OF_BLOCKS: Final = """
 apply_along_axis apply_gufunc as_gufunc atop blockwise gufunc map_blocks map_overlap reduction
 """
 VIEWS: Final = """
-array_split asanyarray ascontiguousarray asarray atleast_1d atleast_2d atleast_3d broadcast_arrays
+array_split asanyarray ascontiguousarray asarray asfortranarray require
+atleast_1d atleast_2d atleast_3d broadcast_arrays
 broadcast_to conj conjugate copy diagonal dsplit expand_dims flip fliplr flipud from_dlpack from_npy
 from_parquet hsplit matrix_transpose meshgrid moveaxis permute_dims ravel real repeat reshape
 rollaxis rot90 split squeeze swapaxes tile transpose unstack vsplit array rechunk unify_chunks
@@ -96,13 +99,17 @@ row_stack
 stack vstack
 """
 WRITES: Final = """
-save store to_zarr
+save savetxt savez savez_compressed store to_zarr
 """
 TELLS: Final = """
 broadcast_shapes can_cast common_type errstate finfo geterr index_exp ndindex s_ seterr iinfo
 iscomplexobj isdtype isrealobj isscalar issubdtype
 iterable may_share_memory min_scalar_type ndim promote_types result_type shape shares_memory size
 einsum_path cache on errors random Array newaxis
+False_ ScalarType True_ base_repr binary_repr exceptions format_float_positional
+format_float_scientific get_printoptions info isfortran little_endian long longlong memmap
+mintypecode ndarray poly1d polynomial printoptions sctypeDict set_printoptions testing typecodes
+typename typing ulong ulonglong
 """
 LAW_OF: Final = {
     "amax": "max", "amin": "min", "around": "rint", "bitwise_invert": "invert",

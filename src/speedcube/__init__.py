@@ -4,8 +4,10 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _CHECKED
 from typing import Any as _Any
 
+import numpy as _numpy
+
 from . import early as _early
-from . import errors, fft, linalg
+from . import errors, fft, linalg, stats
 from .__about__ import __version__ as __version__
 from .api import for_einops as _einops  # noqa: F401  (its backends, where it is imported)
 from .api import indexed as _indexed  # noqa: F401  (x[mask], x[key] = value)
@@ -183,6 +185,8 @@ from .api.namespace import *  # noqa: F403  (its own list of names)
 from .api.namespace import __all__ as _names
 from .api.namespace.names import __array_api_version__ as __array_api_version__
 from .api.namespace.names import __array_namespace_info__ as __array_namespace_info__
+from .api.of_numpy import *  # noqa: F403  (its own list of names)
+from .api.of_numpy import __all__ as _of_numpy
 from .api.order import *  # noqa: F403  (its own list of names)
 from .api.order import __all__ as _ordering
 from .api.reductions import (
@@ -465,6 +469,7 @@ __all__ = [
     "square",
     "squeeze",
     "stack",
+    "stats",
     "std",
     "store",
     "subtract",
@@ -491,8 +496,12 @@ __all__ = [
     "where",
     "zeros",
 ]
+# NumPy's own, imported when they are asked for.
+_NUMPYS_MODULES = ["exceptions", "polynomial", "testing", "typing"]
 __all__ += _blocks
 __all__ += _names
+__all__ += _of_numpy
+__all__ += _NUMPYS_MODULES
 __all__ += _ordering
 __all__ += _grouping
 __all__ += _scattering
@@ -509,6 +518,8 @@ _LATE = {"ladder": "speedcube.commands.ladder.climb", "ma": "", "random": ""}
 
 
 def __getattr__(name: str) -> _Any:
+    if name in _NUMPYS_MODULES:
+        return getattr(_numpy, name)
     if name not in _LATE:
         raise _missing_name(name)
     home = _LATE[name]

@@ -24,7 +24,7 @@ X = sc.ones((2, 3))
     ("name", "said"),
     [
         ("conct", "speedcube has no conct; near it: concat"),
-        ("loadtxt", "has no loadtxt: text and files.*speedcube.asarray"),
+        ("fromstring", "has no fromstring: text and files.*speedcube.asarray"),
         ("assert_eq", r"has no assert_eq: it is of Dask itself: take it from dask\.array"),
         ("xyzzyq", r"has no xyzzyq: dir\(speedcube\) lists what there is"),
         ("_hidden", "has no attribute '_hidden'"),

@@ -196,7 +196,7 @@ def test_a_signal_comes_again_where_none_can_be_raised(program: str) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("number", CODES)
 def test_a_signal_at_any_moment(name: str, number: signal.Signals, tmp_path: Path) -> None:
-    last, moments = (12, 12) if name in ("train", "sweep") else (4, 24)
+    last, moments = (12, 8) if name in ("train", "sweep") else (4, 16)
     for k in range(moments):
         where = tmp_path / str(k)
         where.mkdir()

@@ -28,7 +28,7 @@ from speedcube.kernel.llvm.scans.emit import SCANS
 RUN = CliRunner()
 # Exact fractions of these take minutes. The oracle makes what three views share three times, so a
 # line of forty steps never ends there.
-SLOW = {*SHARED, "sum-equal-terms", "sum-equal-terms32", "program-line"}
+SLOW = {*SHARED, "sum-equal-terms", "sum-equal-terms32", "program-line", "program-heat"}
 SOME = {name: TABLE[name] for name in list(TABLE)[::60]}
 
 

@@ -11,6 +11,7 @@ import speedcube as sc
 from speedcube.engine.routines import run
 from speedcube.engine.routines.run import explained
 from speedcube.errors import MatrixError
+from speedcube.linalg import blocks
 
 RNG = np.random.default_rng(5)
 
@@ -26,6 +27,37 @@ def test_a_missing_library_of_cuda_is_named_with_its_wheel() -> None:
     for text, library in said.items():
         assert run._missing_library(text) == library, text
     assert all("nvidia-" in run._WHEELS[name] for name in said.values() if name)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_what_a_large_matrix_of_a_gpu_divides(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1 << 12)
+    a = RNG.normal(size=(150, 150)) + (1j * RNG.normal(size=(150, 150)) if dtype[0] == "c" else 0)
+    a = (a / np.sqrt(60)).astype(dtype)
+    x, b = sc.asarray(a), a[:, :7] + 1
+    near = 150 * float(np.finfo(dtype).eps) * float(np.linalg.cond(a))
+    asked: list[tuple[Any, Any]] = [
+        (sc.linalg.inv(x), np.linalg.inv(a)),
+        (sc.linalg.solve(x, b), np.linalg.solve(a, b)),
+        (sc.linalg.solve(x, b[:, 0]), np.linalg.solve(a, b[:, 0])),
+        (sc.linalg.det(x), np.linalg.det(a)),
+        (sc.linalg.slogdet(x)[1], np.linalg.slogdet(a)[1]),
+    ]
+    for lazy, wanted in asked:
+        assert [stage.op for stage in lazy.plan(on="gpu").stages].count("lu_factors") == 16
+        got = lazy.compute(on="gpu")
+        assert np.abs(got - wanted).max() <= near * np.abs(wanted).max()
+
+
+@pytest.mark.gpu
+def test_a_large_singular_matrix_of_a_gpu_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1 << 12)
+    a = RNG.normal(size=(150, 150))
+    a[:, 140] = 0
+    for made in (sc.linalg.inv(sc.asarray(a)), sc.linalg.solve(sc.asarray(a), a[:, 0])):
+        with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+            made.compute(on="gpu")
 
 
 @pytest.mark.gpu

@@ -54,3 +54,12 @@ def test_tall_and_wide() -> None:
 def test_chunks_that_are_not_square_are_refused() -> None:
     with pytest.raises(ValueError, match=r"square"):
         sc.linalg.lu(sc.from_array(A, chunks=(2, 3)))
+
+
+def test_cholesky_takes_dasks_word_for_its_triangle() -> None:
+    a = np.random.default_rng(2).normal(size=(6, 6))
+    x = sc.asarray(a @ a.T + np.eye(6), chunks=3)
+    for lower in (True, False):
+        wanted = da.linalg.cholesky(x.to_dask_array(), lower=lower)
+        got = sc.linalg.cholesky(x, lower=lower)
+        np.testing.assert_allclose(got, wanted.compute(scheduler="synchronous"), atol=1e-12)

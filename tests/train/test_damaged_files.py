@@ -172,7 +172,7 @@ def test_many_damages_of_a_sweep(tmp_path: Path, name: str, request: pytest.Fixt
     seed = int(request.config.getoption("hypothesis_seed"))  # new with -m slow, and shown
     out, rng = sweep_directory(tmp_path / "sweep"), random.Random(seed)
     contents = {each: (out / each).read_bytes() for each in FILES}
-    for number in range(400):
+    for number in range(150):
         for each, content in contents.items():
             (out / each).write_bytes(content)
         (out / name).write_bytes(damaged(contents[name], name, rng))

@@ -10,7 +10,7 @@ import sys
 from typing import Any, Final, NamedTuple
 
 import speedcube as sc
-from speedcube import errors, fft, linalg, ma, random, train
+from speedcube import errors, fft, linalg, ma, random, stats, train
 
 
 class Page(NamedTuple):
@@ -34,7 +34,7 @@ PAGES: Final = (
         "files",
         "Opening and writing files",
         "Data larger than memory. [Files](../files.md) says what is read when.",
-        ("api.files", "api.blocks.reading", "api.blocks.storing"),
+        ("api.files", "api.blocks.reading", "api.blocks.storing", "api.of_numpy.reading"),
     ),
     Page(
         "asking",
@@ -73,7 +73,7 @@ PAGES: Final = (
         "shapes",
         "Shapes, axes and joining",
         "Views copy nothing.",
-        ("api.shapes", "api.joining", "api.namespace"),
+        ("api.shapes", "api.joining", "api.namespace", "api.of_numpy.layout"),
     ),
     Page(
         "indexing",
@@ -110,6 +110,7 @@ PACKAGES: Final[tuple[tuple[Any, str, str], ...]] = (
     (linalg, "speedcube.linalg", "Linear algebra. [Matrices](../matrices.md) has the laws."),
     (fft, "speedcube.fft", "Fourier transforms. They have no law of bits."),
     (ma, "speedcube.ma", "Masked arrays, with the values and masks of numpy.ma's."),
+    (stats, "speedcube.stats", "What samples look like, and tests of them."),
     (
         random,
         "speedcube.random",

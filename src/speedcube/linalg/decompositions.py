@@ -32,7 +32,7 @@ class QRResult(NamedTuple):
     R: Array
 
 
-def cholesky(a: Any, /, *, upper: bool = False) -> Array:
+def cholesky(a: Any, /, *, upper: bool = False, lower: bool | None = None) -> Array:
     """The Cholesky factors of positive definite matrices, of which one triangle is read.
 
     Parameters
@@ -41,6 +41,8 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
         Symmetric matrices along the last two axes.
     upper : bool
         Whether the factor is an upper triangle, and the upper one is read.
+    lower : bool, optional
+        Dask's word for the opposite of `upper`.
 
     Returns
     -------
@@ -59,9 +61,10 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
            [1., 2.]])
     """
     x = matrices("cholesky", a, square=True)
-    lower = cholesky_in_blocks(x.T if upper and x.ndim == 2 else x)
-    if lower is not None:
-        return lower.T if upper else lower
+    upper = upper if lower is None else not lower
+    factor = cholesky_in_blocks(x.T if upper and x.ndim == 2 else x)
+    if factor is not None:
+        return factor.T if upper else factor
     return routine("cholesky", [x], [x.shape], x._expr.dtype, bool(upper))[0]
 
 

@@ -13,32 +13,21 @@ import numpy as np
 # Reason and way out -> names.
 REFUSED: Final[dict[str, str]] = {
     "text and files are read and written with NumPy: read first, then speedcube.asarray; write "
-    "x.compute()": """
-        fromfile fromregex fromstring genfromtxt load loadtxt memmap savetxt savez
-        savez_compressed""",
-    "NumPy prints values, which are computed first: x.compute()": """
-        array2string array_repr array_str base_repr binary_repr format_float_positional
-        format_float_scientific get_printoptions printoptions set_printoptions typename""",
+    "x.compute()": "fromstring",
     "there are no dates: convert them to integers first": """
         busday_count busday_offset busdaycalendar datetime64 datetime_as_string datetime_data
         is_busday isnat timedelta64""",
     "there are no texts and no objects: arrays hold numbers": """
         bytes_ char character flexible object_ rec recarray record str_ strings void""",
     "arrays have no layout in memory: results lie in C order, of x.compute()": """
-        asfortranarray flatiter frombuffer isfortran ndarray nditer nested_iters require""",
-    "arrays are not walked through element by element: write it as an expression, or take "
-    "x.compute()": """
-        broadcast""",
+        flatiter nested_iters""",
     "kernels raise no floating-point warnings: see isnan and isfinite": """
         geterrcall getbufsize setbufsize seterrcall""",
     "matrices are arrays of two axes: asarray": "asmatrix bmat matrix",
-    "NumPy's classes of polynomials are for numbers: p(x) of a numpy.polynomial takes an array": """
-        poly1d polynomial""",
     "there is no wider float than float64": "clongdouble complex256 float128 longdouble",
     "it is of NumPy itself: take it from numpy": """
-        False_ ScalarType True_ core ctypeslib dtypes emath exceptions f2py get_include
-        info lib little_endian long longlong mintypecode sctypeDict show_config
-        show_runtime test testing typecodes typing ufunc ulong ulonglong""",
+        core ctypeslib dtypes emath f2py get_include lib show_config show_runtime test
+        ufunc""",
     "it is of Dask itself: take it from dask.array": """
         ARRAY_EXPR_ENABLED PerformanceWarning annotations array_expr_enabled assert_eq backends
         builtins chunk chunk_types creation dispatch einsumfuncs importlib numpy_compat optimization

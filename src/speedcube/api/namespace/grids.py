@@ -95,7 +95,8 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
            [[0, 1],
             [0, 1]]])
     """
-    shape = build.check_shape(dimensions)
+    several = hasattr(dimensions, "__next__")  # NumPy takes what gives sizes one by one, too
+    shape = build.check_shape(tuple(dimensions) if several else dimensions)
     ndim = len(shape)
     if sparse:
         lines = (arange(n, dtype=dtype) for n in shape)

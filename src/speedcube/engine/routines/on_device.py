@@ -33,8 +33,10 @@ from .run import device_errors
 from .strictness import is_strict
 
 _LITTLE: Final = 1 << 28  # bytes that are needed up to which nobody looks whether there is room
-# Libraries whose calls cannot fail for what is in the arrays.
+# Libraries whose calls cannot fail for what is in the arrays, and routines of the others. Whether a
+# call failed is asked of the GPU, which waits for it.
 _CANNOT_FAIL: Final = ("", "BLAS", "pocketfft")
+_NEVER_FAIL: Final = ("qr", "qr_r")
 
 
 class _Results(NamedTuple):
@@ -127,7 +129,7 @@ def _alone(root: Expr, leaf: Any, device: int) -> Any:
     if cupy.cuda.runtime.getDevice() != device:
         return None
     try:
-        if routine.library in _CANNOT_FAIL:
+        if _is_sure(routine):
             made = _made(cupy, routine, source, call)
         else:
             with _raising():
@@ -163,6 +165,10 @@ def _seen(arg: Any, view: Any) -> Any:
 
     lying = _window(arg.source.buffer, arg, arg.offset, arg.strides == c_strides(arg.shape))
     return lying if view is None else seen(lying, view, cupy.lib.stride_tricks.as_strided)
+
+
+def _is_sure(routine: Routine) -> bool:
+    return routine.library in _CANNOT_FAIL or routine.name in _NEVER_FAIL
 
 
 def _raising() -> Any:
@@ -221,8 +227,7 @@ def _results(source: Through, reach: tuple[int, int], done: dict[int, _Results])
         seen(_read(arg, done), view, cupy.lib.stride_tricks.as_strided)
         for arg, view in zip(source.args, call.views, strict=True)
     ]
-    sure = routine.library in _CANNOT_FAIL
-    with device_errors(source.op), nullcontext() if sure else _raising():
+    with device_errors(source.op), nullcontext() if _is_sure(routine) else _raising():
         return _Results(start, results_of(cupy, routine, source, parts))
 
 

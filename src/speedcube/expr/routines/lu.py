@@ -14,12 +14,22 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from . import lu_gpu
 from .row import Routine
 
 _NARROW: Final = 16  # rows whose factors are made one after the other
 _SMALL: Final = 64  # rows of a triangle that LAPACK divides by
-_PIECE: Final = 1 << 19  # elements of a product that is subtracted, in a cache
-_LINES: Final = 64  # lines whose elements change places at a time
+
+
+class _Sizes(NamedTuple):
+    """How much is done at a time."""
+
+    piece: int  # elements of a product that is subtracted
+    lines: int  # lines whose elements change places
+
+
+_IN_CACHE: Final = _Sizes(1 << 19, 64)
+_ON_GPU: Final = _Sizes(1 << 26, 1 << 10)  # each is a launch: a few hundred MB of numbers
 
 
 def _factors(xp: Any, rows: Any, *before: Any) -> tuple[Any, Any]:
@@ -45,6 +55,8 @@ def _pairs(blocks: Sequence[Any]) -> list[tuple[Any, list[int]]]:
 
 def _factored(xp: Any, a: Any) -> list[int]:
     """Factor ``a`` where it lies: halves of its rows, one after the other."""
+    if xp is not np:
+        return lu_gpu.factored(a)
     if len(a) <= _NARROW:
         return _narrow_factored(xp, a)
     half = len(a) // 2
@@ -80,7 +92,7 @@ def _eliminate(xp: Any, lines: Any, factors: Any, swaps: list[int]) -> None:
     count = len(factors)
     _change_places(xp, lines, swaps)
     _divide(xp, lines[:, :count], factors[:, :count], _OF_L)
-    _subtract(lines[:, count:], lines[:, :count], factors[:, count:])
+    _subtract(xp, lines[:, count:], lines[:, :count], factors[:, count:])
 
 
 def _change_places(xp: Any, lines: Any, swaps: list[int], back: bool = False) -> None:
@@ -91,8 +103,9 @@ def _change_places(xp: Any, lines: Any, swaps: list[int], back: bool = False) ->
     places = np.flatnonzero(order != np.arange(len(order)))
     pair = (order[places], places) if back else (places, order[places])
     here, there = map(xp.asarray, pair)
-    for k in range(0, len(lines), _LINES):
-        lines[k : k + _LINES, here] = lines[k : k + _LINES, there]
+    step = _sizes(xp).lines
+    for k in range(0, len(lines), step):
+        lines[k : k + step, here] = lines[k : k + step, there]
 
 
 class _Kind(NamedTuple):
@@ -117,6 +130,9 @@ _U: Final = _Kind(upper=True, ones=False)
 
 def _divide(xp: Any, lines: Any, matrix: Any, kind: _Kind) -> None:
     """Multiply ``lines`` by the inverse of a triangle of ``matrix``, where they lie."""
+    if xp is not np:
+        lu_gpu.divide(lines, matrix, kind.upper, kind.ones)
+        return
     size = len(matrix)
     if size <= _SMALL:
         lines[...] = xp.linalg.solve(kind.of(xp, matrix).T, lines.T).T
@@ -125,13 +141,17 @@ def _divide(xp: Any, lines: Any, matrix: Any, kind: _Kind) -> None:
     if not kind.upper:
         first, then = then, first
     _divide(xp, lines[:, first], matrix[first, first], kind)
-    _subtract(lines[:, then], lines[:, first], matrix[first, then])
+    _subtract(xp, lines[:, then], lines[:, first], matrix[first, then])
     _divide(xp, lines[:, then], matrix[then, then], kind)
 
 
-def _subtract(lines: Any, a: Any, b: Any) -> None:
+def _sizes(xp: Any) -> _Sizes:
+    return _IN_CACHE if xp is np else _ON_GPU
+
+
+def _subtract(xp: Any, lines: Any, a: Any, b: Any) -> None:
     """Subtract ``a @ b`` from ``lines``, a piece after the other."""
-    width = max(256, _PIECE // max(1, len(lines)))
+    width = max(256, _sizes(xp).piece // max(1, len(lines)))
     for k in range(0, lines.shape[1], width):
         lines[:, k : k + width] -= a @ b[:, k : k + width]
 
@@ -145,7 +165,7 @@ def _divided(xp: Any, lines: Any, *blocks: Any) -> Any:
     for factors, _ in reversed(pairs):
         end, first = first, first - len(factors)
         _divide(xp, made[:, first:end], factors[:, first:end], _OF_U)
-        _subtract(made[:, :first], made[:, first:end], factors[:, :first])
+        _subtract(xp, made[:, :first], made[:, first:end], factors[:, :first])
     return made
 
 
@@ -154,12 +174,12 @@ def _solved(xp: Any, lines: Any, *blocks: Any) -> Any:
     made, pairs, first = xp.array(lines, order="C"), _pairs(blocks), 0
     for factors, _ in pairs:
         end = first + len(factors)
-        _subtract(made[:, first:end], made[:, :first], factors[:, :first].T)
+        _subtract(xp, made[:, first:end], made[:, :first], factors[:, :first].T)
         _divide(xp, made[:, first:end], factors[:, first:end].T, _U)
         first = end
     for factors, swaps in reversed(pairs):
         end, first = first, first - len(factors)
-        _subtract(made[:, first:end], made[:, end:], factors[:, end:].T)
+        _subtract(xp, made[:, first:end], made[:, end:], factors[:, end:].T)
         _divide(xp, made[:, first:end], factors[:, first:end].T, _L)
         _change_places(xp, made[:, first:], swaps, back=True)
     return made
