@@ -42,7 +42,7 @@ LAYERS: Final = (
     ("engine",),
     ("interop",),
     ("api", "random"),
-    ("linalg", "fft", "stats"),
+    ("linalg", "fft", "ma", "stats"),
     ("commands", "compat", "petnames", "cli", "__init__", "__main__"),
 )
 RANK: Final = {name: rank for rank, names in enumerate(LAYERS) for name in names}

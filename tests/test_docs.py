@@ -37,6 +37,7 @@ ROOMS: Final = (
     "random",
     "linalg",
     "fft",
+    "ma",
     "stats",
     "train",
     "train/driver",
@@ -128,6 +129,7 @@ PROGRAMS: Final[tuple[tuple[str, tuple[dict[str, str], ...]], ...]] = (
         "docs/dask.md",
         (
             {r"\b500000": "1000", r"\b10000": "100"},
+            AS_IT_STANDS,
             AS_IT_STANDS,
             {r"\b10_000": "1_000", r"\b2_500": "250", '"gpus?"': '"cores:2"'},
         ),

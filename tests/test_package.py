@@ -23,7 +23,7 @@ def test_a_name_is_public_and_there(name: str) -> None:
 
 # A name of a package that is a module on purpose: users go into it.
 SUBPACKAGES = {
-    *(f"speedcube.{name}" for name in ("errors", "fft", "linalg", "random", "stats")),
+    *(f"speedcube.{name}" for name in ("errors", "fft", "linalg", "ma", "random", "stats")),
     *(f"speedcube.{name}" for name in ("exceptions", "polynomial", "testing", "typing")),  # NumPy's
     *("speedcube.overlap", "speedcube.api.blocks.overlap"),  # a module of Dask's, too
     *("speedcube.special", "speedcube.api.blocks.special"),  # where SciPy looks for functions

@@ -317,14 +317,31 @@ def share(listed: list[Row]) -> tuple[int, int, float]:
     return there, len(listed), 100 * there / len(listed)
 
 
+def of_masked() -> tuple[list[str], list[str]]:
+    """The functions of dask.array.ma, and those of them that are there."""
+    from dask.array import ma
+
+    known = [
+        name
+        for name in sorted(public(ma))
+        if getattr(getattr(ma, name), "__module__", "").startswith(("dask.array.ma", "numpy.ma"))
+        and not name.startswith("normalize")
+        and not isinstance(getattr(ma, name), type)
+    ]
+    return known, [name for name in known if name in sc.ma.__all__]
+
+
 def goals(table_of: list[Row]) -> list[str]:
     functions, api, dasks = map(share, counted(table_of))
+    masked, there = of_masked()
     return [
         "Of NumPy's functions without those for text files, printing, calendars, memory layout and",
         f"error state {functions[0]} of {functions[1]} are there: {functions[2]:.1f} %.",
         f"Of the Array API {api[0]} of {api[1]} are there: {api[2]:.0f} %.",
         f"Of dask.array's functions without those of Dask itself {dasks[0]} of {dasks[1]} are",
         f"there: {dasks[2]:.1f} %.",
+        f"Of dask.array.ma's functions {len(there)} of {len(masked)} are there, in `speedcube.ma`:",
+        listed(there) + ".",
         "",
         "Not counted of NumPy's functions: " + listed(apart(np_functions(table_of))) + ".",
         "",

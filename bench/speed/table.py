@@ -63,6 +63,7 @@ NO_OPERATIONS: Final = {
     "from_parquet": "a door: the data are files (bench/pipelines.py)",
     "ladder": "a program",
     "linalg": "a module: bench/linalg.py",
+    "ma": "a module: arrays and masks, which `where` and sums have rows for",
     "on": "where it runs",
     "open": "a door: the data are files",
     "persist": "of several arrays",

@@ -383,6 +383,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "ma",
     "mask_indices",
     "matmul",
     "matvec",
@@ -509,11 +510,11 @@ __all__.sort()
 
 
 if _CHECKED:
-    from . import random
+    from . import ma, random
     from .commands.ladder.climb import ladder
 
 # What not every program uses, loaded when it is asked for: a function by its module, and a module.
-_LATE = {"ladder": "speedcube.commands.ladder.climb", "random": ""}
+_LATE = {"ladder": "speedcube.commands.ladder.climb", "ma": "", "random": ""}
 
 
 def __getattr__(name: str) -> _Any:

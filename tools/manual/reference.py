@@ -10,7 +10,7 @@ import sys
 from typing import Any, Final, NamedTuple
 
 import speedcube as sc
-from speedcube import errors, fft, linalg, random, stats, train
+from speedcube import errors, fft, linalg, ma, random, stats, train
 
 
 class Page(NamedTuple):
@@ -109,6 +109,7 @@ PAGES: Final = (
 PACKAGES: Final[tuple[tuple[Any, str, str], ...]] = (
     (linalg, "speedcube.linalg", "Linear algebra. [Matrices](../matrices.md) has the laws."),
     (fft, "speedcube.fft", "Fourier transforms. They have no law of bits."),
+    (ma, "speedcube.ma", "Masked arrays, with the values and masks of numpy.ma's."),
     (stats, "speedcube.stats", "What samples look like, and tests of them."),
     (
         random,

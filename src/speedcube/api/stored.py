@@ -12,7 +12,7 @@ from ..errors import DTypeError, ShapeError
 from ..expr import views
 from ..expr.nodes import Deferred, Expr, Leaf, Stored, c_strides
 from ..expr.pairs.node import of_pairs_in, pair
-from ..interop.buffers import readable
+from ..interop.buffers import MASKED, readable
 
 
 def leaf_of(value: Any) -> tuple[Expr, bool]:
@@ -63,6 +63,8 @@ def is_dask_array(value: Any) -> bool:
 def deferred(collection: Any) -> Expr:
     """The leaf that reads a Dask array, which Dask computes to memory when it is needed."""
     name = dtypes.check(collection.dtype)
+    if isinstance(getattr(collection, "_meta", None), np.ma.MaskedArray):
+        raise DTypeError(MASKED)
     if any(math.isnan(n) for n in collection.shape):
         raise ShapeError(
             f"a Dask array of unknown shape {collection.shape}; call its "

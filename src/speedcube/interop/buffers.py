@@ -12,6 +12,12 @@ from ..errors import DTypeError, RungError, ShapeError
 _NUMBERS: Final = "?bhilqBHILQefd"  # of NumPy's characters, those of numbers
 
 
+MASKED: Final = (
+    "masked arrays are not supported; fill the gaps first: value.filled(...), or take "
+    "speedcube.ma.masked_array(value)"
+)
+
+
 def readable(value: Any) -> Any:
     """``value`` as a NumPy or CuPy array of native, aligned elements."""
     if type(value) is list:
@@ -25,7 +31,7 @@ def readable(value: Any) -> Any:
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
         return _from_dlpack(value)
     if isinstance(value, np.ma.MaskedArray):
-        raise DTypeError("masked arrays are not supported; fill the gaps first: value.filled(...)")
+        raise DTypeError(MASKED)
     array = _of_numbers(value)
     whole_steps = all(s % array.itemsize == 0 for s in array.strides) if array.itemsize else True
     if array.dtype.hasobject or not array.dtype.isnative or not array.flags.aligned:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -190,6 +192,37 @@ def test_a_function_that_sets_names_outside_is_called_for_each_element() -> None
     for function in (_counter(), _count_globally):
         got = sc.vectorize(function, otypes="d")(sc.asarray(line))
         np.testing.assert_array_equal(got.compute(), wanted)
+
+
+@pytest.mark.parametrize("make", [_counter, lambda: _count_globally])
+def test_frompyfunc_calls_who_counts_for_each_element(make: Callable[[], Any]) -> None:
+    global _counted
+    _counted = 0
+    got = sc.frompyfunc(make(), 1, 1)(sc.asarray(np.zeros((2, 2))))
+    assert got.dtype == "float64"
+    assert got.compute().tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+_rng = np.random.default_rng(3)
+_numbers = itertools.count()
+DRAWS: Final[dict[str, Callable[[Any], Any]]] = {
+    "random": lambda a: a + random.random(),
+    "numpy.random": lambda a: a + np.random.random(),
+    "a generator": lambda a: a + _rng.random(),
+    "an iterator": lambda a: a + next(_numbers),
+    "a method": random.Random(2).expovariate,
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_a_function_that_draws_is_called_for_each_element(name: str) -> None:
+    line = sc.ones(20)
+    assert len(np.unique(sc.vectorize(DRAWS[name])(line).compute())) == 20
+    assert len(np.unique(sc.frompyfunc(DRAWS[name], 1, 1)(line).compute())) == 20
+
+
+def test_who_only_names_numpy_is_part_of_the_kernel() -> None:
+    assert sc.vectorize(lambda a: np.sin(a) + math.pi)(sc.ones(3)).explain().covered
 
 
 def test_what_a_function_appends_happens_once() -> None:

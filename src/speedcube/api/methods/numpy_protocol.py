@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...ops import ALIASES, OPS
 from .dask_collection import Collection
-from .operators import Operators, is_pandas
+from .operators import Knowing, Operators, is_pandas
 
 _VALUES: Final = "compute it first (x.compute())"
 
@@ -162,6 +162,8 @@ def array_ufunc(self: Operators, ufunc: Any, method: str, *inputs: Any, **kwargs
         first, other = inputs
         if type(first) is type(other):  # as nearly always
             return _TWINS["@"](first, other)
+    if any(isinstance(one, Knowing) for one in inputs):
+        return NotImplemented
     if any(map(is_pandas, inputs)):  # theirs have labels, which the result keeps
         values = [np.asarray(one) if isinstance(one, Collection) else one for one in inputs]
         return getattr(ufunc, method)(*values, **kwargs)

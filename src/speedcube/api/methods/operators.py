@@ -57,6 +57,8 @@ def _labelled(op: str, array: Any, other: Any, swapped: bool) -> Any:
 
 def is_operand(value: Any) -> bool:
     """Whether an operator takes ``value``: numbers and arrays; Python refuses the others."""
+    if isinstance(value, Knowing):
+        return False
     protocols = ("__array__", "__dlpack__", "__cuda_array_interface__")
     return isinstance(
         value, (bool, int, float, complex, list, tuple, np.ndarray, Operators)
@@ -65,6 +67,12 @@ def is_operand(value: Any) -> bool:
 
 def _unary(op: str) -> Callable[[Any], Any]:
     return lambda self: self._elementwise(op, self)
+
+
+class Knowing:
+    """What knows how to be combined with our arrays: operators and ufuncs are left to it."""
+
+    __slots__ = ()
 
 
 class Operators:

@@ -24,7 +24,6 @@ REFUSED: Final[dict[str, str]] = {
     "kernels raise no floating-point warnings: see isnan and isfinite": """
         geterrcall getbufsize setbufsize seterrcall""",
     "matrices are arrays of two axes: asarray": "asmatrix bmat matrix",
-    "masked arrays are not there: where, or NaN and the functions that leave it out": "ma",
     "there is no wider float than float64": "clongdouble complex256 float128 longdouble",
     "it is of NumPy itself: take it from numpy": """
         core ctypeslib dtypes emath f2py get_include lib show_config show_runtime test

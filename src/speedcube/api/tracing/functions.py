@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import dis
 from collections.abc import Callable
-from functools import lru_cache
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -16,6 +13,7 @@ from ...expr import views
 from ...late import dask
 from ..array import Array, array_of
 from ..sources import asarray
+from .changing import changes
 from .symbols import ValueAskedError, instead, symbol
 
 
@@ -61,23 +59,13 @@ def _broadcast(array: Array, shape: tuple[int, ...]) -> Array:
     return Array(views.broadcast_to(array._expr, shape), gpu=array._gpu)
 
 
-@lru_cache(maxsize=256)
-def _sets_names(code: CodeType) -> bool:
-    """Whether a function sets names that are not its own: its next call may give another result."""
-    return any(
-        one.opname == "STORE_GLOBAL"
-        or (one.opname == "STORE_DEREF" and one.argval in code.co_freevars)
-        for one in dis.get_instructions(code)
-    )
-
-
 class vectorize(np.vectorize):
     """A Python function of numbers as a function of arrays: lazy, and a part of the kernel.
 
     The function is called once, with numbers whose values are not known yet, to see what it
-    computes; so the law holds. What it prints, or draws from `random`, happens once then. One that
-    asks for a value, as ``if`` and `math` do, or that sets names outside of itself, is called for
-    each element instead, at once, as NumPy does: say `where` for a branch.
+    computes; so the law holds. What it prints happens once then. One that asks for a value, as
+    ``if`` and `math` do, that sets names outside of itself or names what draws numbers, as `random`
+    does, is called for each element instead, at once, as NumPy does: say `where` for a branch.
 
     Parameters
     ----------
@@ -111,8 +99,7 @@ class vectorize(np.vectorize):
         """The function of each element, as arrays."""
         if not callable(self.pyfunc):  # a decorator with arguments gets its function
             return super().__call__(*args, **kwargs)
-        code = getattr(self.pyfunc, "__code__", None)
-        if self.signature is not None or (code is not None and _sets_names(code)):
+        if self.signature is not None or changes(self.pyfunc):
             return self._at_once(args, kwargs)
         excluded = self.excluded or ()
         placed = [_AsItIs(one) if k in excluded else one for k, one in enumerate(args)]
@@ -158,6 +145,8 @@ class _OfNumbers:
     def __call__(self, *args: Any) -> Any:
         if len(args) != self.nin:
             raise ParameterTypeError(f"{self.__name__} takes {self.nin} arrays, not {len(args)}")
+        if changes(self.func):
+            return self._at_once(args)
         found = traced(f"frompyfunc: {dask.utils.funcname(self.func)}", self.func, list(args), {})
         several = found if isinstance(found, tuple) else (found,)
         if len(several) != self.nout:
@@ -166,11 +155,20 @@ class _OfNumbers:
             )
         return found if self.nout > 1 else several[0]
 
+    def _at_once(self, args: tuple[Any, ...]) -> Any:
+        """Called for each element, in their order: what it gives are objects to NumPy."""
+        known = [np.asarray(one) if isinstance(one, Array) else one for one in args]
+        found = np.frompyfunc(self.func, self.nin, self.nout)(*known)
+        several = found if isinstance(found, tuple) else (found,)
+        arrays = tuple(asarray(np.asarray(np.asarray(one).tolist())) for one in several)
+        return arrays if self.nout > 1 else arrays[0]
+
 
 def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> Any:
     """A Python function of numbers as a function of arrays: a part of the kernel.
 
-    Results have the dtype that follows from what it computes; NumPy's are objects.
+    Results have the dtype that follows from what it computes; NumPy's are objects. A function that
+    sets names outside of itself, or draws from `random`, is called for each element, at once.
 
     Parameters
     ----------

@@ -18,8 +18,7 @@ from ...errors import WorkerError
 from ...late import task_spec, uuid
 from ...plan.plan import Plan
 from ..progress.count import Told
-from . import logs
-from .asked import let_go
+from .asked import let_go, logs
 from .asked.joining import final_shape
 from .asked.outcomes import Taken, made_there, values_of
 from .fingerprint import Fingerprint, expected
