@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 import speedcube as sc
+from speedcube.api import of_numpy
 
 from . import elementwise, generated, reductions
 from .rows import Row
@@ -49,6 +50,8 @@ GROUPS: Final = {
         trim_zeros
         triu_indices triu_indices_from unravel_index vectorize""",
 }
+# NumPy's modules.
+OF_NUMPY: Final = ("exceptions", "polynomial", "testing", "typing")
 # Public names that compute nothing, each with what it is.
 NO_OPERATIONS: Final = {
     "Array": "the class",
@@ -57,6 +60,7 @@ NO_OPERATIONS: Final = {
     "checkpointed": "a loop: bench/faults.py",
     "compute": "of several arrays: bench/together.py",
     "errors": "a module",
+    "stats": "a module: what it has is made of others that are rows, or Dask's",
     "fft": "a module: NumPy's library and what surrounds it",
     "from_dask_array": "a door: Dask computes the data",
     "from_npy": "a door: the data are a file",
@@ -69,6 +73,7 @@ NO_OPERATIONS: Final = {
     "persist": "of several arrays",
     "random": "a module: bench/draws.py has every method, some are rows here, too",
     **{name: reason for reason, names in GROUPS.items() for name in names.split()},
+    **dict.fromkeys((*of_numpy.__all__, *OF_NUMPY), "NumPy's own, or what NumPy reads and writes"),
 }
 # Names of rows in another spelling, and what is composed of operations that have rows:
 # bench/composed.py has the commonest of these beside NumPy.

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
+from speedcube.api import of_numpy
 from speedcube.errors import SpeedcubeError
 
 A: Final = np.arange(12.0).reshape(3, 4)
@@ -46,6 +47,8 @@ ELSEWHERE: Final = frozenset(
         *("apply_over_axes", "fromiter", "mask_indices", "piecewise"),  # which take functions
         *("may_share_memory", "shares_memory", "errstate", "seterr", "geterr"),
         *("einsum", "einsum_path", "frompyfunc"),  # which take text or a function first
+        *of_numpy.own.__all__,  # NumPy's functions themselves
+        *("fromfile", "fromregex", "frombuffer", "genfromtxt", "load", "loadtxt", "nditer"),
     )
 )
 NO_NUMBERS: Final[dict[str, Any]] = {

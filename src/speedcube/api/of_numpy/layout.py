@@ -102,20 +102,25 @@ def isfortran(a: Any) -> bool:
 
     Parameters
     ----------
-    a : array_like
-        Numbers.
+    a : array
+        Ours or NumPy's.
 
     Returns
     -------
     bool
         False; of NumPy's arrays what NumPy says.
 
+    Raises
+    ------
+    AttributeError
+        For what is no array.
+
     Examples
     --------
     >>> sc.isfortran(sc.ones((2, 3)).T)
     False
     """
-    return isinstance(a, np.ndarray) and bool(np.isfortran(a))
+    return not isinstance(a, Array) and bool(np.isfortran(a))
 
 
 def nditer(
