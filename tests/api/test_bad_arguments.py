@@ -49,6 +49,7 @@ ELSEWHERE: Final = frozenset(
         *("einsum", "einsum_path", "frompyfunc"),  # which take text or a function first
         *of_numpy.own.__all__,  # NumPy's functions themselves
         *("fromfile", "fromregex", "frombuffer", "genfromtxt", "load", "loadtxt", "nditer"),
+        "isfortran",  # which asks an array, and nothing else
     )
 )
 NO_NUMBERS: Final[dict[str, Any]] = {
