@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.engine.clusters import submission
+from speedcube.engine.clusters.asked.outcomes import made_there
+from speedcube.engine.clusters.asked.submitted import Submission
+from speedcube.engine.clusters.fingerprint import expected
 from speedcube.engine.foreign import held as held_values
 from speedcube.errors import ParameterError
 
@@ -169,7 +171,8 @@ def test_without_held_arrays_nobody_looks_for_them(monkeypatch: pytest.MonkeyPat
 def test_a_lost_task_is_raised_by_a_persist(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def cancelling(client: Any, calls: Any, workers: Any, told: Any) -> Any:
         futures = [client.submit(int, "no number", pure=False)]
-        return client.sync(lambda: submission.made_there(futures))
+        sent = Submission(client, {}, ("a",), expected(), dict(zip("a", futures, strict=True)))
+        return client.sync(lambda: made_there(sent))
 
     from speedcube.engine.clusters.asked import holding
 

@@ -17,10 +17,10 @@ import pytest
 from dask._task_spec import TaskRef
 
 import speedcube as sc
+from speedcube.engine.clusters.asked.calls import PlanCall
 from speedcube.engine.clusters.asked.submitted import Submission
 from speedcube.engine.clusters.fingerprint import expected
 from speedcube.engine.clusters.handing import TOPIC
-from speedcube.engine.clusters.plans import PlanCall
 from speedcube.errors import ParameterError, WorkerError
 
 pytestmark = [

@@ -15,8 +15,8 @@ import pytest
 
 import speedcube as sc
 from speedcube.engine.clusters import own, roster
+from speedcube.engine.clusters.asked.calls import Calls, PlanCall
 from speedcube.engine.clusters.asked.outcomes import values_of
-from speedcube.engine.clusters.plans import Calls, PlanCall
 from speedcube.engine.clusters.submission import settled
 from speedcube.errors import WorkerError
 

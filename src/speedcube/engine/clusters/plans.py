@@ -17,32 +17,13 @@ from ...plan.stages import Part, Stage
 from ..ordering.exchange import cuts_of, put_together
 from ..ordering.rounds import asked
 from ..scans.shared import carries, merged_products, shared_lines
+from .asked.calls import Calls, PlanCall, taken_here
 from .asked.joining import chain_parts, final_shape, join_parts, merge_parts
+from .asked.pieces import Grain, dealt, in_pieces, parts_asked, threads_of
 from .asked.shares import answer_part, decided, picked_of, piece_of, sample_part, sort_part
 from .fingerprint import Fingerprint, guarded
 from .remote import carry_part, run_part, run_pass, sent_part, sent_pass
 from .told import said_of, told
-
-
-@dataclass(frozen=True, eq=False)
-class PlanCall:
-    """What a task calls; an argument that is a `TaskRef` stands for another call's result, a
-    future for what lies on a cluster.
-
-    ``worker`` counts the workers: each is to have its share. ``what``: the stage it is of; none:
-    what it raises stays as it is.
-    """
-
-    name: str
-    worker: int
-    function: Any
-    arguments: tuple[Any, ...]
-    what: str = ""
-
-    @property
-    def needs(self) -> list[str]:
-        """The names of the calls whose results this one reads."""
-        return [str(one.key) for one in self.arguments if type(one) is task_spec.TaskRef]
 
 
 @dataclass(frozen=True)
@@ -50,39 +31,56 @@ class How:
     """How parts run: on a GPU (None: where the worker has one), on how many threads (None: all).
 
     ``hand_over``: long ones hand their record over; the names of their calls are no other's.
+    ``grain``: those that have none are cut into pieces. ``here``: this process takes the pieces of
+    what is asked for.
     """
 
     gpu: bool | None = None
     threads: int | None = None
     hand_over: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Calls:
-    """The calls of a plan, each after those that it needs; which of them give its results."""
-
-    all: tuple[PlanCall, ...]
-    results: tuple[str, ...]
+    grain: Grain | None = None
+    here: bool = False
 
 
 def calls_of(plan: Plan, ready: dict[int, Any], name: str, how: How) -> Calls:
     """The calls of ``plan``."""
     ready = dict(ready)
     calls: list[PlanCall] = []
+    last, here = _last(plan) if how.here else frozenset[int](), set[str]()
     number = 0
     for k, one in enumerate(plan.passes):
         names = [f"{name}-{k}"]
-        if one.together is None:
-            made = _stage(names[0], one.visited, ready, how)
-        else:
+        if one.together is not None:
             names = [f"{name}-{k}-{n}" for n in range(len(one.stages))]
-            made = _pass(names, one, ready, how)
-        what = " and ".join(said_of(number + n, stage) for n, stage in enumerate(one.stages))
+        stages = [*zip(names, one.stages, strict=True)]
+        cut = in_pieces(one, how.grain)
+        if cut is one or how.grain is None:
+            made = [*_calls(names, one, ready, replace(how, grain=None))]
+        else:
+            own = replace(how, threads=threads_of(cut, how.grain))
+            made = [*_calls(names, cut, ready, own)]
+            joins = {call.name for call in made if call.function in (join_parts, chain_parts)}
+            joined = joins.intersection(n for n, stage in stages if id(stage.result) in last)
+            here |= joined
+            made = dealt(made, cut, how.grain, joined)
+        what = " and ".join(said_of(number + n, stage) for n, (_, stage) in enumerate(stages))
         calls += [replace(call, what=what) for call in made]
-        number += len(one.stages)
-        for stage, own in zip(one.stages, names, strict=True):
-            ready[id(stage.result)] = task_spec.TaskRef(own)
-    return Calls(tuple(calls), tuple(str(ready[id(r)].key) for r in plan.results))
+        number += len(stages)
+        ready |= {id(stage.result): task_spec.TaskRef(own_name) for own_name, stage in stages}
+    return taken_here(calls, [str(ready[id(r)].key) for r in plan.results], here)
+
+
+def _last(plan: Plan) -> frozenset[int]:
+    """What is asked for and read by no stage."""
+    read = {id(need) for one in plan.passes for need in one.visited.needs}
+    return frozenset({id(result) for result in plan.results} - read)
+
+
+def _calls(names: list[str], one: Pass, ready: dict[int, Any], how: How) -> Iterator[PlanCall]:
+    """The calls of ``one``; those of ``names`` give its results."""
+    if one.together is None:
+        return _stage(names[0], one.visited, ready, how)
+    return _pass(names, one, ready, how)
 
 
 def graph_of(
@@ -172,13 +170,15 @@ def _stage(key: str, stage: Stage, ready: dict[int, Any], how: How) -> Iterator[
 def _rounds(key: str, stage: Stage, arrays: list[Any], how: How) -> Iterator[PlanCall]:
     """The calls of a stage whose workers are asked about their shares, round by round."""
     assert isinstance(stage.source, Through)
-    sent, what = [sent_part(stage, part) for part in stage.parts], asked(stage.source)
+    what, count = asked(stage.source), len(stage.parts)
     last, question = rounds(stage.source) - 1, None
     for number in range(last + 1):
+        sent = [sent_part(stage, part) for part in parts_asked(stage, number, how.grain)]
+        threads = how.threads if len(sent) == count else None
         answers = [f"{key}-{number}-part-{k}" for k in range(len(sent))]
         for k, name in enumerate(answers):
-            arguments = (sent[k], how.gpu, how.threads, k, question, *arrays)
-            yield PlanCall(name, k, answer_part, arguments)
+            arguments = (sent[k], how.gpu, threads, k, question, *arrays)
+            yield PlanCall(name, k * count // len(sent), answer_part, arguments)
         name = f"{key}-{number}" if number < last else key
         yield PlanCall(name, 0, decided, (what, question, *map(task_spec.TaskRef, answers)))
         question = task_spec.TaskRef(name)

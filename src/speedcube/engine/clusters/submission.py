@@ -15,14 +15,16 @@ from ...late import uuid
 from ...plan.plan import Plan
 from ..progress.count import Told
 from .asked import let_go, logs
+from .asked.calls import Calls
 from .asked.joining import final_shape
 from .asked.outcomes import Taken, made_there, values_of
+from .asked.pieces import grain_of
 from .asked.submitted import Submission
 from .fingerprint import expected
 from .handing import TOPIC
 from .losses import forget, none_left, on_loop, reported, standing
 from .patience import SAY, Listed, interval
-from .plans import Calls, How, calls_of
+from .plans import How, calls_of
 from .roster import worker_addresses
 from .watch import Follower, Watch, alive
 
@@ -36,7 +38,8 @@ def run_on(
     told: Told,
 ) -> list[Any]:
     """The results of ``plan`` from ``client``'s ``workers``: one part on each."""
-    calls = calls_of(plan, ready, f"speedcube-{uuid.uuid4().hex}", How(hand_over=True))
+    how = How(hand_over=True, grain=grain_of(client, plan), here=True)
+    calls = calls_of(plan, ready, f"speedcube-{uuid.uuid4().hex}", how)
     return run_calls(client, calls, shapes, workers, told=told)
 
 
@@ -49,7 +52,7 @@ def run_calls(
     told: Told | None = None,
 ) -> list[Any]:
     """The results of ``calls``; ``follower`` is told how far they are, and ``told`` can ask."""
-    found = settled(client, calls, workers, values_of, follower, told)
+    found = calls.whole(settled(client, calls, workers, values_of, follower, told))
     return [final_shape(*one) for one in zip(shapes, found, strict=True)]
 
 
@@ -111,14 +114,14 @@ async def waited(
     """The results; None where tasks have to be given to other workers."""
     import asyncio
 
-    futures = [submission.futures[name] for name in submission.results]
-    task = asyncio.ensure_future(taken(futures))
+    task = asyncio.ensure_future(taken(submission))
     workers = 0
     try:
         while True:
             await asyncio.wait({task}, timeout=interval(workers))
             if task.done():
                 return task.result()
+            submission.let_go()
             if follower is not None:
                 events = await watch.told(TOPIC) if follower.hears else ()
                 await asyncio.to_thread(follower.look, submission.finished(), events)

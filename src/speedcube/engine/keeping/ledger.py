@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from ...dataclass import dataclass
 from ...expr.nodes import Reduced
+from ..clusters.asked.calls import Calls, PlanCall
 from ..clusters.handing import Records, has_few, records_in, slices_of
 from ..clusters.patience import Sayings
-from ..clusters.plans import Calls, PlanCall
 from ..clusters.remote import SentPart, SentPass
 from .identity import Identity
 from .records import KeptFile, KeptParts, Left

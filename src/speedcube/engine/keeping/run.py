@@ -19,12 +19,13 @@ from ...expr.graph import below
 from ...expr.nodes import Expr
 from ...late import dask, task_spec, uuid
 from ...plan.plan import Plan
+from ..clusters.asked.calls import Calls
 from ..clusters.asked.joining import final_shape
 from ..clusters.fingerprint import sources
 from ..clusters.handing import TOPIC, left_here
 from ..clusters.losses import on_loop, reported
 from ..clusters.patience import Sayings
-from ..clusters.plans import Calls, How, calls_of
+from ..clusters.plans import How, calls_of
 from ..clusters.roster import worker_addresses
 from ..clusters.submission import run_calls
 from ..clusters.watch import Watch

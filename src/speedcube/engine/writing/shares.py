@@ -13,7 +13,7 @@ from ...dataclass import dataclass
 from ...expr.nodes import Expr
 from ...late import task_spec, uuid
 from ...plan.writing import WriteGrid
-from ..clusters.plans import Calls, PlanCall
+from ..clusters.asked.calls import Calls, PlanCall
 from ..clusters.submission import run_calls
 from ..rungs import Rung
 from .progress import Meter

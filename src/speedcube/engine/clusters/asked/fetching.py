@@ -9,10 +9,10 @@ from typing import Any
 from ....late import uuid
 from ..fingerprint import expected
 from ..losses import on_loop, reported
-from ..plans import Calls, PlanCall
 from ..roster import worker_addresses
 from ..submission import settled, waited
 from ..watch import Watch
+from .calls import Calls, PlanCall
 from .outcomes import gathered, values_of
 from .submitted import Submission
 

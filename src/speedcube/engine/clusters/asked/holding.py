@@ -19,8 +19,10 @@ from ...foreign.values import values_there
 from ...progress.count import Told
 from ...results import Array
 from ..losses import reported
-from ..plans import How, PlanCall, calls_of
+from ..plans import How, calls_of
 from ..submission import hold_calls
+from .calls import PlanCall
+from .pieces import grain_of
 
 _turn: Final = count()
 
@@ -35,7 +37,8 @@ def held_on(
     with reported(client):
         ready = values_there(plan, client)
     name = f"speedcube-{uuid.uuid4().hex}"
-    calls = calls_of(plan, ready, name, How(hand_over=True))
+    how = How(hand_over=True, grain=grain_of(client, plan))
+    calls = calls_of(plan, ready, name, how)
     shapes = [root.shape for root, own in zip(roots, plan.roots, strict=True) for _ in own]
     last = tuple(
         PlanCall(f"{name}-held-{k}", 0, in_shape, (shape, task_spec.TaskRef(result)))

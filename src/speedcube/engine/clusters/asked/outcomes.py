@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
-# Waits for futures on their client's loop, and takes of them what is wanted.
-Taken: TypeAlias = Callable[[Sequence[Any]], Coroutine[Any, Any, list[Any]]]
+from .submitted import Submission
+
+# Waits for the results on their client's loop, and takes of them what is wanted.
+Taken: TypeAlias = Callable[[Submission], Coroutine[Any, Any, list[Any]]]
 
 
-async def values_of(futures: Sequence[Any]) -> list[Any]:
-    """The values of ``futures``, here."""
+async def values_of(submission: Submission) -> list[Any]:
+    """The values of the results, here; each goes from the workers as soon as it is."""
     import asyncio
 
-    return list(await asyncio.gather(*(future.result() for future in futures)))
+    async def take(name: str) -> None:
+        submission.take(name, await submission.futures[name].result())
+
+    await asyncio.gather(*map(take, {*submission.results} - {*submission.taken}))
+    values = [submission.taken[name] for name in submission.results]
+    submission.taken.clear()
+    return values
 
 
-async def gathered(futures: Sequence[Any]) -> list[Any]:
-    """The same of ``futures`` that are all of one client's, in few questions."""
-    return list(await futures[0].client.gather(list(futures), asynchronous=True))
+async def gathered(submission: Submission) -> list[Any]:
+    """The values of results that are all of one client's, in few questions."""
+    return list(await submission.client.gather(submission.wanted(), asynchronous=True))
 
 
-async def made_there(futures: Sequence[Any]) -> list[Any]:
-    """``futures`` themselves, once all have values, which stay with their workers."""
+async def made_there(submission: Submission) -> list[Any]:
+    """The futures of the results, once all have values, which stay with their workers."""
     import asyncio
 
     async def made(future: Any) -> None:
@@ -30,5 +38,6 @@ async def made_there(futures: Sequence[Any]) -> list[Any]:
         if failure is not None or future.cancelled():
             await future.result()  # it raises that as Dask does
 
+    futures = submission.wanted()
     await asyncio.gather(*map(made, futures))
-    return list(futures)
+    return futures

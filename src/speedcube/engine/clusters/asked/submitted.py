@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import field
 from typing import Any
 
@@ -13,8 +14,9 @@ from ....late import task_spec
 from ..fingerprint import Fingerprint
 from ..losses import scheduler_of
 from ..patience import Listed
-from ..plans import PlanCall, function_of
+from ..plans import function_of
 from . import let_go
+from .calls import PlanCall
 
 
 @dataclass
@@ -30,6 +32,9 @@ class Submission:
     allowed: frozenset[str] = frozenset()  # the only workers that may run them; empty: all
     meant: frozenset[str] = frozenset()  # the workers that they were made for; empty: any
     seen: frozenset[Listed] = frozenset()  # the workers at the last look
+    keys: dict[str, Any] = field(default_factory=dict)  # of the last task of each call
+    taken: dict[str, Any] = field(default_factory=dict)  # values of results that are here
+    read: set[str] = field(default_factory=set)  # calls that all have read that need them
 
     def submit(self, workers: Sequence[str], kept: dict[str, Any] | None = None) -> None:
         """Make tasks of the calls, but for those that ``kept`` futures give the result of.
@@ -47,9 +52,11 @@ class Submission:
                     *(function_of(call, self.here), *map(self._read, call.arguments)),
                     key=f"{name}-again-{self.times}" if self.times else name,
                     pure=False,
+                    priority=int(call.aside),  # a copy is made before the next piece is begun
                     workers=where,
                     allow_other_workers=not self.allowed,
                 )
+                self.keys[name] = self.futures[name].key
         self.meant, self.seen = frozenset(workers), frozenset()
         self.times += 1
         for name, future in old.items():
@@ -60,13 +67,19 @@ class Submission:
         return self.futures[argument.key] if type(argument) is task_spec.TaskRef else argument
 
     def _missing(self) -> list[str]:
-        """The calls that the results need and no future gives, each after those it needs."""
-        needed, open_ = set[str](), [*self.results]
+        """The calls that the results need and no future gives, each after those it needs.
+
+        At first also what makes copies of results: Dask makes these again where they are lost.
+        """
+        needed, open_ = set[str](), [name for name in self.results if name not in self.taken]
         while open_:
             name = open_.pop()
             if name not in self.futures and name not in needed:
                 needed.add(name)
                 open_ += self.calls[name].needs
+        if not self.times:
+            needed.update(name for name, call in self.calls.items() if call.aside)
+        self.read -= needed
         return [name for name in self.calls if name in needed]
 
     def gone(self, there: Sequence[Listed]) -> list[str]:
@@ -88,7 +101,25 @@ class Submission:
     def finished(self) -> list[str]:
         """The calls that are done."""
         known = [*self.futures.items()]  # another thread asks, too
-        return [name for name, future in known if future.status == "finished"]
+        done = [name for name, future in known if future.status == "finished"]
+        return [*done, *self.taken, *self.read]
+
+    def wanted(self) -> list[Any]:
+        """The futures of the results."""
+        return [self.futures[name] for name in self.results]
+
+    def take(self, name: str, value: Any) -> None:
+        """Note the ``value`` of a result: nobody is to make it again if its worker is lost now."""
+        self.taken[name] = value
+        self.futures.pop(name).release()
+
+    def let_go(self) -> None:
+        """Let Dask forget what all have read that need it; else it would make that again, too."""
+        open_ = {name for name, future in self.futures.items() if future.status != "finished"}
+        needed = {need for name in open_ for need in self.calls[name].needs}
+        for name in self.futures.keys() - open_ - needed - {*self.results}:
+            self.read.add(name)
+            self.futures.pop(name).release()
 
     def done(self) -> tuple[int, int]:
         """How many calls gave their results, and how many there are."""
@@ -104,8 +135,9 @@ class Submission:
         A task whose worker goes while there is no other keeps its wish for that one, and Dask gives
         it to none that comes later: `is_left_by` is asked only until this is made.
         """
-        keys = {future.key: None for future in self.futures.values()}
-        await scheduler_of(self.client).set_restrictions(worker=keys)
+        keys = {key: None for name, key in self.keys.items() if not self.calls[name].aside}
+        with suppress(KeyError):  # what nobody needs any more it has forgotten
+            await scheduler_of(self.client).set_restrictions(worker=keys)
 
     async def awaited(self, workers: Iterable[Listed]) -> dict[Listed, str]:
         """Which of ``workers`` run tasks of this or hold a result that is needed, in words."""
