@@ -34,6 +34,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import dask
+import hangs
 import numpy as np
 import psutil
 
@@ -91,8 +92,9 @@ def assigned(client: Any, _: Path) -> Any:
 def persisted(client: Any, _: Path) -> Any:
     """What is read again from the workers' memory, which some of them have lost."""
     held = client.persist(normal(1500, 2000))
+    ours = normal(1000, 1000).persist(on=client)
     time.sleep(0.2)
-    return compute(client, held.sum(), (held * 2).max())
+    return compute(client, held.sum(), (held * 2).max(), ours.mean())
 
 
 def stages(client: Any, _: Path) -> Any:
@@ -164,6 +166,7 @@ class Pool:
             self.cluster.scale(self.workers)
             time.sleep(0.2)
             if time.monotonic() > deadline:
+                print(hangs.told(self.cluster, self.client), file=sys.stderr, flush=True)
                 raise RuntimeError("the cluster does not come back")
 
     def signal(self, number: int) -> None:
@@ -244,6 +247,7 @@ def timed(pool: Pool, program: str, folder: Path) -> tuple[float, str, str]:
     seconds = time.monotonic() - began
     if thread.is_alive():
         problems.append(f"it hangs, for {HANG:g} s now")
+        print(hangs.told(pool.cluster, pool.client), file=sys.stderr, flush=True)
     return seconds, results[0] if results else "", problems[0] if problems else ""
 
 

@@ -17,10 +17,10 @@ import pytest
 from dask._task_spec import TaskRef
 
 import speedcube as sc
+from speedcube.engine.clusters.asked.submitted import Submission
 from speedcube.engine.clusters.fingerprint import expected
 from speedcube.engine.clusters.handing import TOPIC
 from speedcube.engine.clusters.plans import PlanCall
-from speedcube.engine.clusters.submission import Submission
 from speedcube.errors import ParameterError, WorkerError
 
 pytestmark = [
@@ -283,6 +283,21 @@ def test_a_cluster_that_loses_all_its_workers_while_it_computes(wanted: list[byt
         _after(0.3, lambda: client.cluster.scale(0)).join()
         with pytest.raises(WorkerError, match="has no workers"):
             _normal(10**6, 10**4).sum().compute(on=client, worker_timeout=2)
+
+
+def test_what_was_held_by_all_workers_is_made_by_those_that_come_later() -> None:
+    """For a moment there is none: Dask would keep the wish for one that has gone."""
+    x, found = _normal(300, 200), list[Any]()
+    with _cluster(1) as client:
+        held = x.persist(on=client)
+        (old,) = client.scheduler_info()["workers"]
+        os.kill(_pids(client, 1)[old], signal.SIGKILL)
+        while [*client.scheduler_info()["workers"]] in ([], [old]):
+            time.sleep(0.05)
+        reading = threading.Thread(target=lambda: found.append(held.sum().compute()), daemon=True)
+        reading.start()
+        reading.join(20)
+    assert found == [x.sum().compute(on="core")]
 
 
 @pytest.mark.slow

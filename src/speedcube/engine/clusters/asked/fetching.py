@@ -11,9 +11,10 @@ from ..fingerprint import expected
 from ..losses import on_loop, reported
 from ..plans import Calls, PlanCall
 from ..roster import worker_addresses
-from ..submission import Submission, settled, waited
+from ..submission import settled, waited
 from ..watch import Watch
 from .outcomes import gathered, values_of
+from .submitted import Submission
 
 
 def brought(client: Any, futures: Sequence[Any]) -> list[Any]:
