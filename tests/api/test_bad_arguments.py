@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -162,6 +163,12 @@ def lazy(value: Any) -> Any:
 
 CALLS: Final = list(calls())
 NAMES: Final = sorted({name for name, *_ in CALLS})
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions that write a file take a text for its name."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize("name", NAMES)

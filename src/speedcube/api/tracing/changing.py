@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dis
-import random
+import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from types import CodeType, ModuleType
 from typing import Any, Final
 
-import numpy as np
-
 _MODULES: Final = frozenset(("random", "secrets", "time", "uuid", "numpy.random"))
-_KINDS: Final = (random.Random, np.random.Generator, np.random.RandomState)
+# Kinds of generators, by their modules, which whoever has a generator has loaded.
+_KINDS: Final = {"random": ("Random",), "numpy.random": ("Generator", "RandomState")}
 
 
 def changes(function: Callable[..., Any]) -> bool:
@@ -56,7 +55,15 @@ def _draws(value: Any) -> bool:
     owner = getattr(value, "__self__", None)
     if isinstance(owner, ModuleType):  # of a builtin function
         return owner.__name__ in _MODULES
-    return isinstance(value, _KINDS) or isinstance(owner, _KINDS) or _is_iterator(value)
+    kinds = _kinds()
+    return isinstance(value, kinds) or isinstance(owner, kinds) or _is_iterator(value)
+
+
+def _kinds() -> tuple[type, ...]:
+    loaded = [
+        (sys.modules[module], names) for module, names in _KINDS.items() if module in sys.modules
+    ]
+    return tuple(getattr(module, name) for module, names in loaded for name in names)
 
 
 def _is_iterator(value: Any) -> bool:
