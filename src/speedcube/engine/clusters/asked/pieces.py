@@ -27,6 +27,7 @@ from ..losses import on_loop, reported
 from ..remote import sent_part, sent_pass
 from ..watch import Watch, identity
 from .calls import PlanCall
+from .joining import chain_parts, join_parts
 
 WORK: Final = 0.5  # seconds of a piece by the plan's costs, on one thread
 MANY: Final = 32  # threads of all workers, beyond which pieces are longer: a scheduler is but one
@@ -156,9 +157,9 @@ def dealt(
 ) -> list[PlanCall]:
     """``calls`` of ``one``, which is cut, each worker's pieces following one another.
 
-    Who puts results together fetches each as it comes, so that two have it. Of those that lie with
-    it already another worker has a copy. What joins ``here`` is left to this process. Pieces of an
-    exchange are too many to have twice.
+    Who puts results together fetches each as it comes, so that two have it. Of answers and records
+    that lie with it already another worker has a copy. What joins ``here`` is left to this process.
+    Pieces of an exchange are too many to have twice.
     """
     count, workers = len(one.visited.parts), grain.workers
     moved = {call.name: replace(call, worker=call.worker * workers // count) for call in calls}
@@ -170,6 +171,8 @@ def dealt(
             continue
         for need in needs:
             second = call.worker if call.worker != need.worker else (call.worker + 1) % workers
+            if second != call.worker and call.function in (join_parts, chain_parts):
+                continue  # elements: a copy that nobody reads would take as long as they do
             fetched = PlanCall(f"{need.name}-too", second, there_too, refs([need.name]), aside=True)
             found.append(fetched)
         # Dask drops copies that fewer tasks wait for.
