@@ -149,6 +149,7 @@ LOADED: Final = "two cores, loaded"
 KINDS: Final = ("SIGKILL", "SIGTERM", "retire", "scale down", "SIGSTOP")
 CHAOS, CHURN = "faults/faults-2cores", "faults/churn-50min-2cores"
 KILLS, MANY = "faults/kills-2cores", "faults/many-workers-2cores"
+REAL = "faults/many-workers-8cores"
 OVERHEADS, DRIVER = "faults/overheads-2cores", "faults/killed-driver-2workers"
 FAULTS: Final = (
     Row(
@@ -228,6 +229,12 @@ FAULTS: Final = (
             Number(MANY, ("dask", "task"), "({:.1f})"),
         ),
         LOADED,
+    ),
+    Row(
+        "a mean of 1e11 normal numbers on 64 workers, eight threads of each of eight processes, "
+        "over 8 workers: the rate",
+        (Number(REAL, ("real", "64_of_8"), "{:.2f}"),),
+        "eight cores of an H100's host",
     ),
 )
 
