@@ -208,7 +208,7 @@ FAULTS: Final = (
         tuple(
             Number(OVERHEADS, ("processor", place), "{:.1%}") for place in ("overhead", "middle")
         ),
-        LOADED,
+        "two cores",
     ),
     Row(
         "plan and tasks of a mean of 2 TB for 1, 64 and 1,000 simulated workers: milliseconds to "
