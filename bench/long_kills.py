@@ -2,7 +2,6 @@
 
     python bench/long_kills.py [--size 250000000] [--workers 4] [--kills 3] [--seed 0] [--whole]
                                [--json FILE]
-    python bench/long_kills.py --together IN_PIECES WHOLE [--json FILE]
 
 A worker of one thread is killed at a random moment. Each such run has an undisturbed one just
 before it. ``extra`` are seconds more than that one took. ``whole``: each worker has one task, as
@@ -22,6 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,12 +74,13 @@ def measured(size: int, workers: int, kills: int, seed: int) -> dict[str, Any]:
     patience = dask.config.set({"speedcube.worker-timeout": TIMEOUT})
     with patience, pool_of(workers, seed) as pool:
         for name, program in PROGRAMS.items():
-            timed(pool, lambda program=program: program(size))  # kernels are compiled
+            make = partial(program, size)
+            timed(pool, make)  # kernels are compiled
             runs = []
             for _ in range(kills):
-                alone, wanted = timed(pool, lambda program=program: program(size))
+                alone, wanted = timed(pool, make)
                 delay = (0.1 + 0.8 * chance.random()) * alone
-                one = disturbed(pool, lambda program=program: program(size), delay)
+                one = disturbed(pool, make, delay)
                 pool.heal()
                 extra = round(one["seconds"] - alone, 3)
                 runs.append({"alone": round(alone, 3), **one, "extra": extra})
@@ -100,29 +101,18 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--whole", action="store_true", help="a task for each worker")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--together", type=Path, nargs=2, help="only put two runs' files together")
     given = parser.parse_args()
-    if given.together:
-        found = dict(zip(("pieces", "whole"), map(_read, given.together), strict=True))
-    else:
-        if given.whole:
-            pieces.WORK = math.inf  # type: ignore[misc]
-        fork_workers()
-        rows = measured(given.size, given.workers, given.kills, given.seed)
-        about = {"date": time.strftime("%Y-%m-%d"), "cpus": os.cpu_count(), "numpy": np.__version__}
-        about |= {"size": given.size, "workers": given.workers, "load": os.getloadavg()[0]}
-        about["command"] = " ".join(["bench/long_kills.py", *sys.argv[1:]])
-        found = {"about": about, "rows": rows}
+    if given.whole:
+        pieces.WORK = math.inf  # type: ignore[misc]
+    fork_workers()
+    rows = measured(given.size, given.workers, given.kills, given.seed)
+    about = {"date": time.strftime("%Y-%m-%d"), "cpus": os.cpu_count(), "numpy": np.__version__}
+    about |= {"size": given.size, "workers": given.workers, "load": os.getloadavg()[0]}
+    about["command"] = " ".join(["bench/long_kills.py", *sys.argv[1:]])
     if given.json:
         given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps(found, indent=1) + "\n")
-    each = found.values() if given.together else [found]
-    runs = [run for one in each for row in one["rows"].values() for run in row["runs"]]
-    return int(any(run["wrong"] for run in runs))
-
-
-def _read(file: Path) -> Any:
-    return json.loads(file.read_text())
+        given.json.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
+    return int(any(run["wrong"] for row in rows.values() for run in row["runs"]))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Long parts that hand no record over, cut into pieces: a lost worker costs a second of its share.
 
 What such parts give is elements, or answers about a share, and lies with their worker. So each
-piece is a task of its own. The driver takes those of what is asked for as they come. Others lie
-with a second worker, too, until they are read. Positions of pieces follow from the costs of
-the plan, the workers and their threads; results have the same bits wherever they are cut.
+piece is a task of its own. The driver takes those of what is asked for as they come. Answers and
+records lie with a second worker, too, until they are read. Positions of pieces follow from the
+costs of the plan, the workers and their threads; results have the same bits wherever they are cut.
 """
 
 from __future__ import annotations
