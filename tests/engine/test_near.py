@@ -15,6 +15,7 @@ import speedcube as sc
 from speedcube.engine import tasks
 from speedcube.engine.finished import dots, near
 from speedcube.expr.nodes import Reduced
+from speedcube.kernel.lower.certificates import COUNTED
 
 SIZE: Final = 200_001
 DRAW: Final = np.random.default_rng(5)
@@ -67,6 +68,26 @@ def test_the_bits_of_records(name: str, dtype: str, monkeypatch: pytest.MonkeyPa
             assert_same_bits(np.asarray(got), np.asarray(want))
         for got, want in zip(results(x)[-3:], wanted[-3:], strict=True):
             assert_same_bits(np.asarray(got.compute(on=rung)), np.asarray(want))
+
+
+@pytest.mark.usefixtures("pieces")
+@pytest.mark.parametrize("dtype", COUNTED)
+def test_integers_are_known_exactly(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of any size: no record is made, and the bits are those of exact fractions."""
+    info = np.iinfo(dtype)
+    data = DRAW.integers(info.min, info.max, SIZE, dtype, endpoint=True)
+    data[:1000] = info.min
+    x = sc.asarray(data)
+    wanted = by_records(results(x), monkeypatch)
+    monkeypatch.setattr(tasks.Worker, "partial", lambda *_: pytest.fail("a record"))
+    for rung in ("core", "cores:2"):
+        found = sc.compute(*results(x), on=rung)
+        for got, want in zip(found, wanted, strict=True):
+            assert_same_bits(np.asarray(got), np.asarray(want))
+    numbers = data.tolist()
+    total, squares = sum(numbers), sum(one * one for one in numbers)
+    spread = Fraction(SIZE * squares - total * total, SIZE * (SIZE - 1))
+    assert float(found[-1]) == float(spread)
 
 
 @pytest.mark.usefixtures("pieces")

@@ -22,6 +22,7 @@ from speedcube.engine.small import call, known, lines
 from speedcube.kernel.llvm import simd
 from speedcube.kernel.lower import alike
 from speedcube.kernel.lower import many as lower_many
+from speedcube.kernel.lower.certificates import COUNTED
 from speedcube.plan.stages import make_stage
 
 OPS = ("sum", "mean", "var", "std")
@@ -137,6 +138,23 @@ def test_integers(op: str, dtype: str) -> None:
     info = np.iinfo(dtype) if dtype != "bool" else np.iinfo("uint8")
     x = np.random.default_rng(1).integers(info.min, info.max, (60, 33), dtype=info.dtype)
     both(x.astype(dtype), op)
+
+
+@pytest.mark.parametrize("target", simd.runnable())
+@pytest.mark.parametrize("dtype", COUNTED)
+def test_spreads_of_integers_that_are_as_large_as_can_be(
+    dtype: str, target: str, counted: Counted
+) -> None:
+    """Squares of 32 bits are added up in halves; a lane that is left over counts for nothing."""
+    info = np.iinfo(dtype)
+    ends = np.array([info.min, info.max, info.max - 1], dtype)
+    x = np.random.default_rng(2).choice(ends, (7, 4003))
+    x[1], x[2, ::2] = info.min, info.max
+    with simd.limited(target):
+        for op in ("var", "std"):
+            check(x, 1, op, 1)
+            check(x[:, ::-3], 1, op)
+    assert counted.failed == 0
 
 
 @pytest.mark.parametrize("low", [-100, -(2**53) - 3, 2**53 - 3, 2**63 - 9, -(2**63)])

@@ -259,7 +259,7 @@ def _lower_on_gpu(root: Expr, layout: Layout, source: Reduced) -> Lowered:
         lowered = lower(root, space, tiling, KERNEL_REDUCTION[source.op])
         program = teams.folded(lowered.program, layout, source)
     else:
-        lowered = lower_many(root, layout, source)
+        lowered = lower_many(root, layout, source, integers=False)
         program = lowered.program
     return _with_short(replace(lowered, program=program), layout)
 

@@ -99,6 +99,7 @@ class Many:
     parameters follow. ``near``: instead of results it gives what it knows of sums, to join those of
     other parts: two doubles that add up to it, and what they lack at most. ``onto``: added to what
     lies there. ``apart``: what squares round away has a sum of its own behind theirs.
+    ``integers``: the dtype of elements that are added up as integers, by a CPU along rows.
     """
 
     op: str
@@ -113,6 +114,7 @@ class Many:
     near: bool = False
     apart: bool = False
     onto: bool = False
+    integers: str = ""
 
     @property
     def ops(self) -> tuple[str, ...]:

@@ -27,9 +27,9 @@ from ...expr.push import push
 from ...expr.space import build
 from ...kernel.exact.integers import NEAREST
 from ...kernel.folds import KEYED
+from ...kernel.lower.certificates import COUNTED, SPREADS
 from ...kernel.lower.many import LONG_LINE
 from ...kernel.lower.together import (
-    SPREADS,
     Shared,
     finished_layout,
     is_fold,
@@ -185,13 +185,19 @@ def _pieces(part: Part, places: Sequence[int], sources: list[Reduced]) -> list[_
     return known[key]
 
 
+def _is_known(source: Reduced) -> bool:
+    """Whether there is a kernel that says what it knows of the sums of ``source``."""
+    dtype = source.arg.dtype
+    return dtype in FLOATS or (source.op in SPREADS and dtype in COUNTED)
+
+
 def _made(part: Part, places: Sequence[int], sources: list[Reduced]) -> list[_Piece]:
     root = part.root
     if not isinstance(root, Map) or root.op != "several":
         root = Map("several", (root,), root.shape, root.dtype)
     size, axes = math.prod(root.shape), tuple(range(len(root.shape)))
     sums = [one for one in sources if not is_fold(one)]
-    if size < LONG_LINE or not sums or any(one.arg.dtype not in FLOATS for one in sums):
+    if size < LONG_LINE or not sums or not all(map(_is_known, sums)):
         return []
     shared = shared_sinks(places, sources)
     sinks = with_squares(root, sources, shared)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...expr.nodes import Expr, Reduced
-from ...kernel.lower.together import SPREADS
+from ...kernel.lower.certificates import SPREADS
 from ...kernel.program import NEAR
 from ...plan.passes import ALONG
 from ...plan.reads import BlockRoom, chunk_along

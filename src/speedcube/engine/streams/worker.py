@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...dataclass import dataclass
 from ...expr.nodes import Expr, leaves
 from ...expr.piecewise.regions import pieces_within
-from ...kernel.lower.together import SPREADS
+from ...kernel.lower.certificates import SPREADS
 from ...plan.passes import Pass
 from ...plan.reads import BlockRoom, StreamBlock
 from ...plan.regions import regions_of

@@ -29,7 +29,7 @@ from .grouping.products import emit_trees
 from .grouping.program import DealtToGroups, Foremost, Grouped, TreesOfGroups
 from .loops import Loops, Nest
 from .many.columns import ColumnLoops
-from .many.rows import RowLoops
+from .many.integers import rows_of as sums_of
 from .memory import LINE
 from .nests.together import TogetherColumns, TogetherRows
 from .ordering.even import emit_even_tally
@@ -256,7 +256,7 @@ def source(program: Program | Small, target: str, style: Style) -> str:
     assert isinstance(program, Program)
     sink = program.sink
     kinds: dict[str, tuple[type[Nest], type[Nest]]] = {
-        "many": (ColumnLoops, RowLoops),
+        "many": (ColumnLoops, sums_of(sink.many)),
         "folded": (FoldedColumns, rows_of(sink.folded)),
         "together": (TogetherColumns, TogetherRows),
     }

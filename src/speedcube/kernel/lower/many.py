@@ -23,19 +23,19 @@ from ...ops import SAMPLERS
 from ..builder import Builder, Value
 from ..program import Many, Program, Sink
 from .alike import Lowered, alike
+from .certificates import COUNTED, MOST_TERMS, SPREADS, has_certificate, is_exact
 from .counts import NUMBERS, WORDS, numbers_of
 from .elements import elements
 from .lower import leaf_codes
 from .parameters import Parameters
+from .rules import cast
 from .terms import give, give_halves, wide
 
-OPS: Final = ("sum", "mean", "var", "std")
 # Results whose sums lie in the L1 cache at once, beside the rows that are read and asked for;
 # those of float32, whose sums are shorter.
 COLUMNS: Final = 256
 SINGLE_COLUMNS: Final = 512
 LEAST_RESULTS: Final = 2
-MOST_TERMS: Final = 1 << 24  # of a result: the error of a rest grows with their square
 MOST_IN_A_ROW: Final = 1 << 22  # elements of a row; beyond, a record costs nothing beside them
 LONG_LINE: Final = 1 << 15  # elements from which one result is worth a kernel of its own
 MOST_IN_LOOPS: Final = 1 << 18  # the same where one result has several loops
@@ -198,20 +198,6 @@ def _step(stride: int) -> float:
     return 1.0 if stride <= 1 else _GATHERED if stride <= _NEAR else _SCATTERED
 
 
-def has_certificate(source: Reduced) -> bool:
-    """Whether there is a certificate for the results of ``source``."""
-    n = source.count
-    if source.op not in OPS or not 0 < n <= MOST_TERMS or source.arg.dtype == "bool":
-        return False
-    if source.op in ("var", "std"):
-        freedom = n - source.ddof
-        if not float(source.ddof).is_integer() or freedom <= 0:
-            return False
-    if dtypes.is_float(source.arg.dtype):
-        return True
-    return source.op in ("var", "std") or (source.op == "mean" and is_exact(source.arg))
-
-
 def lower_many(
     root: Expr,
     layout: Layout,
@@ -219,11 +205,13 @@ def lower_many(
     also: Sequence[Reduced] = (),
     near: bool = False,
     onto: bool = False,
+    integers: bool = True,
 ) -> Lowered:
     """The kernel of ``source`` over ``layout``; the results of float16 are float64 yet.
 
     Those of ``also`` are made of the same sums: it is a spread, if there is one. ``near``: of
-    their sums what is known, ``onto``: added to what was before (`program.Many`).
+    their sums what is known, ``onto``: added to what was before (`program.Many`). ``integers``: as
+    a CPU adds them up.
     """
     space, tiling = layout.space, layout.tiling
     parameters, nodes = Parameters(), walk(root)
@@ -236,7 +224,10 @@ def lower_many(
         b = Builder()
         roots = factors(root) if source.op == "dot" else (root,)
         values = elements(b, roots, space, parameters)
-        sink = many_sink(b, values, layout, source, also, short, line, exact, parameters, near)
+        shape = short, line, exact
+        sink = many_sink(
+            b, values, layout, source, also, *shape, parameters, near, integers=integers
+        )
         if onto and sink.many is not None:
             sink = replace(sink, many=replace(sink.many, onto=True))
         kept = sum(1 for r in space.reduced[: tiling.first] if not r)
@@ -245,7 +236,7 @@ def lower_many(
 
     several = tuple((one.op, one.ddof) for one in also)
     own = source.op, source.dtype, source.count, source.ddof
-    how = *own, layout.rows, short, line, exact, layout.any_length, several, near, onto
+    how = *own, layout.rows, short, line, exact, layout.any_length, several, near, onto, integers
     return alike(nodes, how, space, tiling, codes, parameters, make)
 
 
@@ -261,14 +252,19 @@ def many_sink(
     parameters: Parameters,
     near: bool = False,
     apart: bool = False,
+    integers: bool = False,
 ) -> Sink:
     """The sink of ``source`` and of ``also``, of one or two ``values`` an element.
 
     ``exact``: all that they may be are doubles. ``near``: it gives what is known of the sums,
-    ``apart``: what squares round away for itself.
+    ``apart``: what squares round away for itself. ``integers``: so are they added up, if they can.
     """
     whole = values[0].type == "float32" and len(values) == 1
-    if exact:
+    counted = ""
+    if integers and layout.rows and source.op in SPREADS and values[0].type in COUNTED:
+        counted, whole = values[0].type, True
+        b.output("x", cast(b, values[0], "int64"))
+    elif exact:
         give(b, values)
     elif source.op == "mean":
         whole = True
@@ -283,14 +279,9 @@ def many_sink(
         parameters.add(float(one.count) * float(one.count - one.ddof), "float64")
     more = tuple(one.op for one in also)
     many = Many(source.op, layout.rows, odd, whole, deep, numbers, short, line, more, near, apart)
+    many = replace(many, integers=counted)
     unit = layout.rows or layout.space.out_strides[-1] == 1
     return Sink("many", result, unit_stride=unit, many=many)
-
-
-def is_exact(root: Expr) -> bool:
-    """Whether all that ``root`` may be are doubles."""
-    known = analyse(root)
-    return dtypes.is_float(root.dtype) or max(abs(known.low), abs(known.high)) <= 2.0**53
 
 
 def _numbers(source: Reduced, parameters: Parameters) -> int:

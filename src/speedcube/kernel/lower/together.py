@@ -20,14 +20,13 @@ from ..builder import Builder
 from ..folds import KEYED
 from ..program import Program, Sink
 from .alike import Lowered, alike
+from .certificates import SPREADS, has_certificate, is_exact
 from .elements import elements
 from .folded import fold_across, fold_layout, fold_sink, fold_word
 from .lower import leaf_codes
 from .many import (
     Layout,
     column_layout,
-    has_certificate,
-    is_exact,
     is_line,
     is_short,
     layout_of,
@@ -35,7 +34,6 @@ from .many import (
 )
 from .parameters import Parameters
 
-SPREADS: Final = ("var", "std")
 _MOST_LINE: Final = 1 << 24  # elements of one result: Ctrl-C takes effect behind them
 
 
@@ -144,7 +142,7 @@ def lower_finished(
                 parts.append(fold_sink(b, value, layout, first, parameters))
             else:
                 shape = False, line, exact[k]
-                how = near, bool(sinks[k].squares)
+                how = near, bool(sinks[k].squares), True
                 parts.append(many_sink(b, [value], layout, first, also, *shape, parameters, *how))
         unit = layout.rows or space.out_strides[-1] == 1
         sink = Sink("together", unit_stride=unit, parts=tuple(parts))

@@ -11,7 +11,8 @@ from .... import dtypes
 from ....dataclass import dataclass
 from ....expr.nodes import Position, Random, Reduced
 from ....expr.space import TILE, Space, Tiling, with_lanes
-from ...lower.many import OPS, Layout, is_exact
+from ...lower.certificates import OPS, is_exact
+from ...lower.many import Layout
 from ...lower.together import is_fold
 from ...program import Many, Program, Sink
 from ..prelude import THREADS

@@ -10,11 +10,12 @@ from ....expr.nodes import Map, Reduced, walk
 from ....ops import SAMPLERS
 from ...builder import Builder
 from ...lower.alike import Lowered, alike
+from ...lower.certificates import SPREADS, is_exact
 from ...lower.elements import elements
 from ...lower.lower import leaf_codes, sink_for
-from ...lower.many import Layout, is_exact, many_sink
+from ...lower.many import Layout, many_sink
 from ...lower.parameters import Parameters
-from ...lower.together import SPREADS, Shared, is_fold
+from ...lower.together import Shared, is_fold
 from ...program import Program, Sink
 from .near import words
 from .teams import finished_fold

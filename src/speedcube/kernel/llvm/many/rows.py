@@ -19,7 +19,7 @@ from .sums import SLOTS, TAKEN, Taken
 
 SHORT: Final = 12  # instructions of a body that may as well be run twice
 FIRST: Final = 256  # elements of a long row that its unit comes from
-_LOW: Final = (1 << 26) - 1  # of a count of steps: what is added as a double of its own
+LOW_STEPS: Final = (1 << 26) - 1  # of a count of steps: what is added as a double of its own
 
 
 class RowLoops(ManyNest, RowNest):
@@ -171,7 +171,7 @@ class RowLoops(ManyNest, RowNest):
         )
         power = t.i64("shl", t.i64("sub", exponent, 52), 52)
         step = t.op(f"bitcast i64 {power} to double")
-        low = t.i64("and", count, _LOW)
+        low = t.i64("and", count, LOW_STEPS)
         rest = t.load(d.double, one.rest)
         if self.many.is_fine(k):
             rest = d.sub(rest, self.sums.rest_of_nothing(unit))

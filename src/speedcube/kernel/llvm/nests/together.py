@@ -16,11 +16,12 @@ from ..folded import columns as folded_columns
 from ..folded.columns import FoldedColumns
 from ..folded.nest import FoldedNest
 from ..folded.rows import FoldedRows
-from ..folded.which import rows_of
+from ..folded.which import rows_of as folded_rows
 from ..function import function
 from ..loops import Nest
 from ..many import columns as many_columns
 from ..many.columns import ColumnLoops
+from ..many.integers import rows_of as sums_of
 from ..many.nest import ManyNest
 from ..many.rows import RowLoops
 from ..memory import NEXT
@@ -67,9 +68,11 @@ class TogetherRows(TogetherNest, RowNest):
     def ones(self) -> list[OneOfRows]:
         """A maker for each sink."""
         return [
-            (rows_of(part[0].sink.folded) if part[0].sink.folded else RowLoops)(
-                *part, self.elements.of_part(k)
-            )
+            (
+                folded_rows(part[0].sink.folded)
+                if part[0].sink.folded
+                else sums_of(part[0].sink.many)
+            )(*part, self.elements.of_part(k))
             for k, part in enumerate(self.parts())
         ]
 
