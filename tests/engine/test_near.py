@@ -29,6 +29,10 @@ DATA: Final[dict[str, Any]] = {
     "with an infinity": np.where(np.arange(SIZE) == 150_000, -np.inf, 1.5),
     "huge": DRAW.normal(size=SIZE) * 1e200,
     "tiny": DRAW.normal(size=SIZE) * 1e-200,
+    "squares that underflow": DRAW.normal(size=SIZE) * 2.0**-70,
+    "squares that overflow": np.where(np.arange(SIZE) == 150_000, 2.0**66, 1.5),
+    "less than a number": DRAW.normal(size=SIZE) * 2.0**-140,
+    "spikes": np.where(np.arange(SIZE) % 5000 == 4000, 1e7, 0.3),
     "zeros of both signs": np.where(np.arange(SIZE) % 3 == 0, -0.0, 0.0),
 }
 
@@ -184,8 +188,8 @@ def test_views(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_squares_share_the_sums_of_a_spread() -> None:
-    """Of float64: those of float32 are rounded before they are added."""
-    for dtype, sinks in (("float64", 1), ("float32", 2)):
+    """Of float32, too, whose squares are rounded before they are added."""
+    for dtype, sinks in (("float64", 1), ("float32", 1), ("int32", 2)):
         x = sc.asarray(DATA["normals"].astype(dtype))
         one = (x * x).sum().plan(on="core", together=[x.std()]).passes[0]
         sources = [stage.source for stage in one.stages if isinstance(stage.source, Reduced)]

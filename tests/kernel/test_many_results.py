@@ -157,6 +157,49 @@ def test_spreads_of_integers_that_are_as_large_as_can_be(
     assert counted.failed == 0
 
 
+def rows_of_singles() -> np.ndarray:
+    """Long rows of float32: such as have sums of a tile, and such as have none, or not always."""
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((16, 12_345)).astype("f4")
+    last = np.arange(12_345)
+    x[1] *= np.float32(10.0) ** rng.integers(-12, 12, 12_345)
+    x[2, ::2] = 0.0
+    x[3] *= np.float32(2.0**-140)
+    x[4, 4000::1000] = 3e7
+    x[5] = 0.1
+    x[6] = np.where(rng.random(12_345) < 0.5, 1 + 2.0**-23, 2.0**-18)  # the width that is exact
+    x[7] = np.where(rng.random(12_345) < 0.5, 1 + 2.0**-23, 2.0**-19 + 2.0**-42)  # and more
+    x[8] = np.where(last < 6000, 0.0, x[8])
+    x[9], x[9, 7::1024] = 2.0**-19 + 2.0**-42, -(2 - 2.0**-23)
+    x[10] *= np.float32(2.0) ** (last // 300)
+    x[11], x[11, 6000] = 2.0**60, -(2.0**60) + 2.0**37
+    x[12, 9000], x[13, 9000] = np.nan, np.inf
+    # In a tile's lane what is large cancels, but not before there is what no double has beside it.
+    signs = np.array([1.0, 0.0, 0.0, -1.0])[last // 32 % 4]
+    x[14] = np.where(signs == 0, 2.0**-55, signs)
+    x[15] = np.where((last < 512) | (signs == 0), 1.0, signs * 2.0**60)
+    x[14:, -(12_345 % 1024) :] = 0.0
+    return x
+
+
+@pytest.mark.parametrize("target", simd.runnable())
+@pytest.mark.parametrize("op", OPS)
+def test_long_rows_of_float32(op: str, target: str) -> None:
+    x = rows_of_singles()
+    with simd.limited(target):
+        check(x, 1, op)
+        check(x[:, ::-1], 1, op)
+        check(x[:, 1:], 1, op, 1)
+
+
+def test_long_rows_of_float32_are_finished(counted: Counted) -> None:
+    """A tile that does not pass is no reason for a record."""
+    for op in ("mean", "std"):
+        check(rows_of_singles()[:10], 1, op)
+    assert counted.results == 20
+    assert counted.failed <= 5
+
+
 @pytest.mark.parametrize("low", [-100, -(2**53) - 3, 2**53 - 3, 2**63 - 9, -(2**63)])
 def test_wide_integers(low: int) -> None:
     for dtype in ("int64", "uint64") if low > 0 else ("int64",):

@@ -56,7 +56,7 @@ def content_key(*parts: object) -> bytes:
 # is left out: the program is part of each key.
 _COMMON: Final = (
     "../dataclass ../dtypes ../expr/graph ../expr/nodes ../expr/sources/read ../expr/sources/tiled "
-    "../expr/space ../expr/through/node ../philox builder folds ir legal program "
+    "../expr/space ../expr/through/node ../philox builder folds ir legal many program "
     "math/arithmetic math/philox math/positions math/stream_coefficients math/streams math/variates"
 )
 _PRINTERS: Final = {
@@ -69,7 +69,7 @@ _PRINTERS: Final = {
     "llvm/many/adding "
     "llvm/many/blocks llvm/many/columns llvm/many/doubles "
     "llvm/many/finish llvm/many/integers llvm/many/nest llvm/many/onto llvm/many/quick "
-    "llvm/many/rows llvm/many/short llvm/many/sums llvm/memory "
+    "llvm/many/rows llvm/many/short llvm/many/singles llvm/many/sums llvm/memory "
     "llvm/nests/columns llvm/nests/rows llvm/nests/together "
     "llvm/ordering/even llvm/ordering/packed llvm/ordering/part llvm/ordering/radix "
     "llvm/ordering/sieve llvm/ordering/tally "

@@ -21,7 +21,7 @@ from ...expr.nodes import Reduced
 from ...expr.push import push
 from ...expr.space import build
 from ...kernel.lower.many import LONG_LINE, Layout, dot_layout, lower_many
-from ...kernel.program import NEAR
+from ...kernel.many import NEAR
 from ...plan.stages import Part
 from ..boxes import Stop
 from ..prepare import Prepared, prepared_of, remembered

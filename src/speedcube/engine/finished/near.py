@@ -27,6 +27,7 @@ from ...expr.push import push
 from ...expr.space import build
 from ...kernel.exact.integers import NEAREST
 from ...kernel.folds import KEYED
+from ...kernel.llvm.many.singles import off_by
 from ...kernel.lower.certificates import COUNTED, SPREADS
 from ...kernel.lower.many import LONG_LINE
 from ...kernel.lower.together import (
@@ -37,7 +38,7 @@ from ...kernel.lower.together import (
     shared_sinks,
     with_squares,
 )
-from ...kernel.program import NEAR
+from ...kernel.many import NEAR
 from ...plan.passes import Pass
 from ...plan.stages import Part, Stage
 from ..boxes import Stop
@@ -265,8 +266,20 @@ def _add(
         ends = [ends_of(*some) for some in each]
         # What squares round away has a sum of its own where the sum of squares is a result.
         both = [ends[0], *all_of([[end] for end in ends[1:]])]
+        squares = ends[1:2]
+        if sink.many.singles and shared.squares:
+            both, squares = (
+                ends[:2],
+                [_of_rounded(ends[1], ends[2], math.prod(piece.part.root.shape))],
+            )
         for number in shared.numbers:
             sums[number].append(both if piece.sources[number].op in SPREADS else both[:1])
         for number in shared.squares:
-            sums[number].append(ends[1:2])
+            sums[number].append(squares)
     return True
+
+
+def _of_rounded(squares: End, added: End, count: int) -> End:
+    """Of the sum of squares rounded to float32: what ``count`` add up to, and what that adds."""
+    off = off_by(squares[1], count)
+    return squares[0] + added[0] - off, squares[1] + added[1] + off

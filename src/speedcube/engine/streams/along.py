@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...dataclass import dataclass
 from ...expr.nodes import Expr, Reduced
 from ...kernel.lower.certificates import SPREADS
-from ...kernel.program import NEAR
+from ...kernel.many import NEAR
 from ...plan.passes import ALONG
 from ...plan.reads import BlockRoom, chunk_along
 from ...plan.stages import Stage

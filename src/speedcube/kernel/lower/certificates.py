@@ -6,7 +6,7 @@ from typing import Final
 
 from ... import dtypes
 from ...expr.analysis import analyse
-from ...expr.nodes import Expr, Reduced
+from ...expr.nodes import Expr, Map, Reduced
 
 OPS: Final = ("sum", "mean", "var", "std")
 SPREADS: Final = ("var", "std")
@@ -33,3 +33,8 @@ def is_exact(root: Expr) -> bool:
     """Whether all that ``root`` may be are doubles."""
     known = analyse(root)
     return dtypes.is_float(root.dtype) or max(abs(known.low), abs(known.high)) <= 2.0**53
+
+
+def is_square(root: Expr) -> bool:
+    """Whether numbers lie too far apart for sums of a tile without an error, as squares do."""
+    return isinstance(root, Map) and root.op == "multiply" and root.args[0] is root.args[1]

@@ -7,7 +7,7 @@ import struct
 from typing import Final
 
 PROBES: Final = 4  # rows from which units come first
-# The six numbers that `program.Many` names, and the parameters that they are.
+# The six numbers that `kernel.many.Many` names, and the parameters that they are.
 NUMBERS: Final = struct.Struct("<dddqqd")
 WORDS: Final = struct.Struct("<6Q")
 

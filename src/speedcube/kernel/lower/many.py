@@ -21,9 +21,10 @@ from ...expr.reductions import factors
 from ...expr.space import TILE, Space, Tiling, forwards, with_lanes
 from ...ops import SAMPLERS
 from ..builder import Builder, Value
-from ..program import Many, Program, Sink
+from ..many import Many
+from ..program import Program, Sink
 from .alike import Lowered, alike
-from .certificates import COUNTED, MOST_TERMS, SPREADS, has_certificate, is_exact
+from .certificates import COUNTED, MOST_TERMS, SPREADS, has_certificate, is_exact, is_square
 from .counts import NUMBERS, WORDS, numbers_of
 from .elements import elements
 from .lower import leaf_codes
@@ -210,7 +211,7 @@ def lower_many(
     """The kernel of ``source`` over ``layout``; the results of float16 are float64 yet.
 
     Those of ``also`` are made of the same sums: it is a spread, if there is one. ``near``: of
-    their sums what is known, ``onto``: added to what was before (`program.Many`). ``integers``: as
+    their sums what is known, ``onto``: added to what was before (`kernel.many.Many`). ``integers``: as
     a CPU adds them up.
     """
     space, tiling = layout.space, layout.tiling
@@ -225,9 +226,8 @@ def lower_many(
         roots = factors(root) if source.op == "dot" else (root,)
         values = elements(b, roots, space, parameters)
         shape = short, line, exact
-        sink = many_sink(
-            b, values, layout, source, also, *shape, parameters, near, integers=integers
-        )
+        sums = integers, integers and not is_square(root)
+        sink = many_sink(b, values, layout, source, also, *shape, parameters, near, False, *sums)
         if onto and sink.many is not None:
             sink = replace(sink, many=replace(sink.many, onto=True))
         kept = sum(1 for r in space.reduced[: tiling.first] if not r)
@@ -253,17 +253,21 @@ def many_sink(
     near: bool = False,
     apart: bool = False,
     integers: bool = False,
+    singles: bool = False,
 ) -> Sink:
     """The sink of ``source`` and of ``also``, of one or two ``values`` an element.
 
     ``exact``: all that they may be are doubles. ``near``: it gives what is known of the sums,
-    ``apart``: what squares round away for itself. ``integers``: so are they added up, if they can.
+    ``apart``: what squares round away for itself. ``integers``: so are they added up, if they can,
+    ``singles``: float32 a tile first, in long rows.
     """
     whole = values[0].type == "float32" and len(values) == 1
-    counted = ""
+    counted, singles = "", singles and layout.rows and whole and is_long(layout, source)
     if integers and layout.rows and source.op in SPREADS and values[0].type in COUNTED:
         counted, whole = values[0].type, True
         b.output("x", cast(b, values[0], "int64"))
+    elif singles:
+        b.output("x", values[0])
     elif exact:
         give(b, values)
     elif source.op == "mean":
@@ -279,13 +283,18 @@ def many_sink(
         parameters.add(float(one.count) * float(one.count - one.ddof), "float64")
     more = tuple(one.op for one in also)
     many = Many(source.op, layout.rows, odd, whole, deep, numbers, short, line, more, near, apart)
-    many = replace(many, integers=counted)
+    many = replace(many, integers=counted, singles=singles)
     unit = layout.rows or layout.space.out_strides[-1] == 1
     return Sink("many", result, unit_stride=unit, many=many)
 
 
+def is_long(layout: Layout, source: Reduced) -> bool:
+    """Whether a row is so long that a tile may have sums of its own (`llvm/many/singles.py`)."""
+    return source.count > SHALLOW and not layout.any_length
+
+
 def _numbers(source: Reduced, parameters: Parameters) -> int:
-    """The first of the parameters that `program.Many` names."""
+    """The first of the parameters that `kernel.many.Many` names."""
     first = len(parameters.words)
     parameters.words += WORDS.unpack(NUMBERS.pack(*numbers_of(source.count, source.ddof)))
     return first

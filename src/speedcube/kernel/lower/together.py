@@ -20,7 +20,7 @@ from ..builder import Builder
 from ..folds import KEYED
 from ..program import Program, Sink
 from .alike import Lowered, alike
-from .certificates import SPREADS, has_certificate, is_exact
+from .certificates import SPREADS, has_certificate, is_exact, is_square
 from .elements import elements
 from .folded import fold_across, fold_layout, fold_sink, fold_word
 from .lower import leaf_codes
@@ -34,6 +34,7 @@ from .many import (
 )
 from .parameters import Parameters
 
+_SQUARED: Final = ("float32", "float64")
 _MOST_LINE: Final = 1 << 24  # elements of one result: Ctrl-C takes effect behind them
 
 
@@ -76,19 +77,19 @@ def shared_sinks(places: Sequence[int], sources: Sequence[Reduced]) -> list[Shar
 
 
 def with_squares(root: Map, sources: Sequence[Reduced], sinks: Sequence[Shared]) -> list[Shared]:
-    """``sinks``, of which spreads of float64 take the sums of squares that there are, too."""
+    """``sinks``, of which spreads of floats take the sums of squares that there are, too."""
     spreads = {
         id(root.args[one.place]): k
         for k, one in enumerate(sinks)
-        if sources[one.numbers[0]].op in SPREADS and root.args[one.place].dtype == "float64"
+        if sources[one.numbers[0]].op in SPREADS and root.args[one.place].dtype in _SQUARED
     }
     taken: dict[int, tuple[int, ...]] = {}
     others = []
     for k, one in enumerate(sinks):
         arg = root.args[one.place]
         sums = not any(is_fold(sources[n]) or sources[n].op in SPREADS for n in one.numbers)
-        square = isinstance(arg, Map) and arg.op == "multiply" and arg.args[0] is arg.args[1]
-        owner = spreads.get(id(arg.args[0])) if isinstance(arg, Map) and square and sums else None
+        square = sums and is_square(arg)
+        owner = spreads.get(id(arg.args[0])) if isinstance(arg, Map) and square else None
         if owner is None:
             others.append(k)
         else:
@@ -124,7 +125,7 @@ def lower_finished(
 ) -> Lowered:
     """The kernel of a CPU for ``sinks``, which takes the arguments of ``root`` over ``layout``.
 
-    ``near``: of sums it gives what is known of them (`program.Many`).
+    ``near``: of sums it gives what is known of them (`kernel.many.Many`).
     """
     space, tiling = layout.space, layout.tiling
     parameters, nodes = Parameters(), walk(root)
@@ -142,7 +143,7 @@ def lower_finished(
                 parts.append(fold_sink(b, value, layout, first, parameters))
             else:
                 shape = False, line, exact[k]
-                how = near, bool(sinks[k].squares), True
+                how = near, bool(sinks[k].squares), True, not is_square(roots[k])
                 parts.append(many_sink(b, [value], layout, first, also, *shape, parameters, *how))
         unit = layout.rows or space.out_strides[-1] == 1
         sink = Sink("together", unit_stride=unit, parts=tuple(parts))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from .... import dtypes
-from ...program import Many, Program, Sink
+from ...many import Many
+from ...program import Program, Sink
 from ..segments import segment_tile
 from ..text import HEADER, CudaText, memory
 from ..wide import WIDE, wide

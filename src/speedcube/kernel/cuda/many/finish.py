@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...program import Many
+from ...many import Many
 from .near import SLACK, TINY
 
 FINISH: Final = f"""\

@@ -14,7 +14,8 @@ from ....expr.space import TILE, Space, Tiling, with_lanes
 from ...lower.certificates import OPS, is_exact
 from ...lower.many import Layout
 from ...lower.together import is_fold
-from ...program import Many, Program, Sink
+from ...many import Many
+from ...program import Program, Sink
 from ..prelude import THREADS
 from .near import AT_ONCE
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from ....dataclass import dataclass
 from ....expr.space import TILE
-from ...program import NEAR
+from ...many import NEAR
 from ..nests.columns import SETTLED
 from .sums import OUTSIDE, Sums
 

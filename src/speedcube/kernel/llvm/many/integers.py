@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import Final
 
 from .... import dtypes
-from ...program import Many
+from ...many import Many
 from ..elements import Consume, Tile
 from ..text import masked
 from .rows import LOW_STEPS, RowLoops
+from .singles import SinglesRows
 from .sums import SLOTS
 
 HALF: Final = 32  # bits of a square's lower half
@@ -93,4 +94,6 @@ class IntegerRows(RowLoops):
 
 def rows_of(many: Many | None) -> type[RowLoops]:
     """What emits the kernel of ``many`` along rows."""
+    if many is not None and many.singles:
+        return SinglesRows
     return IntegerRows if many is not None and many.integers else RowLoops

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from ...program import NEAR, Program
+from ...many import NEAR
+from ...program import Program
 from ..elements import Elements
 from ..function import function
 from ..loops import Nest

@@ -84,9 +84,16 @@ class RowLoops(ManyNest, RowNest):
         def consume(outputs: dict[str, str], j: str, mask: str | None) -> None:
             error = outputs.get("error")
             error = None if error is None else self.within(error, mask)
-            self.sums.add(held, self.within(outputs["x"], mask), error)
+            self.sums.add(held, self.within(self.element(outputs), mask), error)
 
         return consume
+
+    def element(self, outputs: dict[str, str]) -> str:
+        """The elements as doubles."""
+        if not self.many.singles:
+            return outputs["x"]
+        t = self.text
+        return t.op(f"fpext {t.vector('float')} {outputs['x']} to {self.d.double}")
 
     def is_first(self) -> str:
         """Whether there are no units yet."""
@@ -98,7 +105,7 @@ class RowLoops(ManyNest, RowNest):
 
     def larger(self, largest: str, outputs: dict[str, str], mask: str | None) -> str:
         """The elements that count, and the largest magnitude with them in ``largest``."""
-        t, d, x = self.text, self.d, self.within(outputs["x"], mask)
+        t, d, x = self.text, self.d, self.within(self.element(outputs), mask)
         t.store(d.word, self.sums.larger(t.load(d.word, largest), x), largest)
         return x
 

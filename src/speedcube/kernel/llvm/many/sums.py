@@ -20,7 +20,8 @@ square of all terms.
 from __future__ import annotations
 
 from ....dataclass import dataclass
-from ...program import LEAST_FOUND, MOST_FOUND, Many
+from ...many import Many
+from ...program import LEAST_FOUND, MOST_FOUND
 from ..elements import Elements
 from ..scratch import MANY_WORDS
 from .doubles import SIZE, Doubles
@@ -185,11 +186,26 @@ class Sums:
         if self.many.sums > 1:
             square = d.mul(x, x)
             error = None if self.many.whole else d.fma(x, x, d.neg(square))
-            if self.many.apart and error is not None:
+            if self.many.apart and self.many.singles:
+                t, single = self.text, self.text.vector("float")
+                given = t.op(f"fptrunc {d.double} {x} to {single}")  # as it was
+                self._add(taken[1], square, None, False)
+                self._add(taken[2], self.added_by_rounding(given, square), None, False)
+            elif self.many.apart and error is not None:
                 self._add(taken[1], square, None, True)
                 self._add_to_rest(taken[2], error)
             else:
                 self._add(taken[1], square, error, False)
+
+    def added_by_rounding(self, single: str, square: str) -> str:
+        """What makes of ``square`` the square that is a float32, as ``single`` is."""
+        t, v = self.text, self.text.vector("float")
+        rounded = t.op(f"fmul {v} {single}, {single}")
+        return self.d.sub(t.op(f"fpext {v} {rounded} to {self.d.double}"), square)
+
+    def add_to(self, to: Taken, x: str, error: str | None = None) -> None:
+        """Add numbers to sums that are not fine, whose ``error`` has been rounded away before."""
+        self._add(to, x, error, False)
 
     def _add_to_rest(self, to: Taken, x: str) -> None:
         """Add what is small beside the unit; the total stays as it began."""
