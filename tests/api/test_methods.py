@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,3 +87,18 @@ def test_compress_and_dot_fill_out() -> None:
     assert x.dot(x, product) is product
     assert chosen.tolist() == [0, 3]
     assert product.item() == 14
+
+
+def test_numbers_are_hashed_as_what_they_are() -> None:
+    """A program that counts the elements it walks over is one of NumPy's."""
+    x = sc.asarray([3, 1, 3, 2, 1, 3])
+    counts: dict[Any, int] = {}
+    for one in x:
+        counts[one] = counts.get(one, 0) + 1
+    assert [*counts.values()] == [3, 2, 1]
+    assert counts[3] == counts[x.max()] == counts[np.int64(3)] == 3
+    assert len({*x, 1, 2.0, 3}) == 3
+    assert hash(x.mean()) == hash(float(np.mean([3, 1, 3, 2, 1, 3])))
+    for not_one in (x, x[:1], x[None]):
+        with pytest.raises(TypeError, match="unhashable type"):
+            hash(not_one)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
+from speedcube.engine.clusters.asked import spans
 from speedcube.expr.nodes import Stored
 
 pytestmark = pytest.mark.cluster
@@ -46,6 +47,22 @@ def test_what_was_sent_is_not_kept(client: Any) -> None:
     # A message is noted when it is sent, which may be after the answer to it has come.
     assert sc.arange(5.0).sum().compute(on=client) == 10
     assert _kept() == 0
+
+
+def test_tasks_are_of_one_span(client: Any) -> None:
+    """Dask makes one for each computation else, and keeps it with its group of tasks."""
+    known = client.cluster.scheduler.extensions["spans"].spans
+    x = sc.random.default_rng(1).normal(size=90_000)
+    for _ in range(12):
+        x.sum().compute(on=client)
+    assert [span.name for span in known.values() if span.id == spans.ID] == [("speedcube",)]
+    assert len(known[spans.ID].groups) < 5
+    before = len(known)
+    x.mean().compute(on=client)
+    assert len(known) == before
+    with distributed.span("mine") as own:
+        x.std().compute(on=client)
+    assert [len(span.groups) for span in known.values() if span.id == own] == [1]
 
 
 PROGRAMS: Final = (

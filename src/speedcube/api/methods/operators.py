@@ -140,4 +140,12 @@ class Operators:
     __invert__ = _unary("invert")
     __pow__ = _binary("power")
     __rpow__ = _binary("power", swapped=True)
-    __hash__ = None  # type: ignore[assignment]
+
+    def __hash__(self) -> int:
+        """That of a number, which is computed, so that results are looked up as NumPy's are."""
+        if self.shape:  # type: ignore[attr-defined]
+            raise TypeError(
+                f"unhashable type: {type(self).__name__!r}; a number is hashed (shape ()), "
+                f"and this array has shape {self.shape}"  # type: ignore[attr-defined]
+            )
+        return hash(self.item())  # type: ignore[attr-defined]

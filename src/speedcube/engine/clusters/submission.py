@@ -14,7 +14,7 @@ from ...errors import WorkerError
 from ...late import uuid
 from ...plan.plan import Plan
 from ..progress.count import Told
-from .asked import let_go, logs
+from .asked import let_go, logs, spans
 from .asked.calls import Calls
 from .asked.joining import final_shape
 from .asked.outcomes import Taken, made_there, values_of
@@ -93,6 +93,7 @@ def settled(
         raise
     finally:
         logs.empty(client)
+        spans.empty(client)
 
 
 async def _free(watch: Watch, submission: Submission) -> None:

@@ -211,8 +211,8 @@ def lower_many(
     """The kernel of ``source`` over ``layout``; the results of float16 are float64 yet.
 
     Those of ``also`` are made of the same sums: it is a spread, if there is one. ``near``: of
-    their sums what is known, ``onto``: added to what was before (`kernel.many.Many`). ``integers``: as
-    a CPU adds them up.
+    their sums what is known, ``onto``: added to what was before (`kernel.many.Many`).
+    ``integers``: as a CPU adds them up.
     """
     space, tiling = layout.space, layout.tiling
     parameters, nodes = Parameters(), walk(root)

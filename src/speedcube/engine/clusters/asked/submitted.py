@@ -15,7 +15,7 @@ from ..fingerprint import Fingerprint
 from ..losses import scheduler_of
 from ..patience import Listed
 from ..plans import function_of
-from . import let_go
+from . import let_go, spans
 from .calls import PlanCall
 
 
@@ -46,7 +46,10 @@ class Submission:
         for name in self._missing():
             call = self.calls[name]
             where = list(workers) if self.allowed else [workers[call.worker % len(workers)]]
-            with warnings.catch_warnings():  # of what it sends Dask says that it is large
+            with (
+                spans.annotated(),
+                warnings.catch_warnings(),
+            ):  # of what it sends Dask says that it is large
                 warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
                 self.futures[name] = self.client.submit(
                     *(function_of(call, self.here), *map(self._read, call.arguments)),

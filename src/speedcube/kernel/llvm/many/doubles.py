@@ -7,6 +7,7 @@ from functools import reduce
 from ..text import Text
 
 SIZE = 2**63 - 1  # the bits of a double without its sign
+SLACK = 1.0 + 2.0**-30  # more than the roundings of a few products and sums of bounds
 
 
 class Doubles:

@@ -15,12 +15,12 @@ from ....dataclass import dataclass
 from ....expr.space import TILE
 from ...many import NEAR
 from ..nests.columns import SETTLED
+from .doubles import SLACK
 from .sums import OUTSIDE, Sums
 
 # Results outside of these are left to the general path, zero excepted: products and remainders
 # below could be inexact.
 _LEAST, _MOST = 2.0**-700, 2.0**900
-SLACK = 1.0 + 2.0**-30  # more than the roundings of a few products and sums of bounds
 
 
 @dataclass(frozen=True)

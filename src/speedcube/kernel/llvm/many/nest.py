@@ -13,7 +13,8 @@ from ..function import function
 from ..loops import Nest
 from ..memory import masked_load, masked_store, scatter
 from ..text import SCALAR, Style
-from .finish import SLACK, Finish
+from .doubles import SLACK
+from .finish import Finish
 from .sums import Sums
 
 # In the place of a result that is not certain: a NaN that is none of ours. How many there are is

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from ..memory import masked_load, masked_store
-from .doubles import Doubles
-
-SLACK: Final = 1.0 + 2.0**-30  # more than the roundings of the sums of a tile's bounds
+from .doubles import SLACK, Doubles
 
 
 class Onto:

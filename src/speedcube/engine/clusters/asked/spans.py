@@ -1,0 +1,44 @@
+"""The span of Dask's that our tasks belong to: one of this process, as long as it lives.
+
+Without, Dask's scheduler makes a span for each computation, for its dashboard, and drops none.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import dask
+
+NAME: Final = "speedcube"
+ID: Final = f"{NAME}-{uuid.uuid4().hex}"
+
+
+@contextmanager
+def annotated() -> Iterator[None]:
+    """Within it tasks are of our span, but where who asks has opened one (`distributed.span`)."""
+    if "span" in dask.get_annotations():
+        yield
+        return
+    with dask.annotate(span={"name": (NAME,), "ids": (ID,)}):
+        yield
+
+
+def empty(client: Any) -> None:
+    """Drop what the scheduler of ``client`` has noted of tasks that it has forgotten.
+
+    Where it is in this process: 7 kB a computation.
+    """
+    scheduler = getattr(client.cluster, "scheduler", None)
+    extension = getattr(scheduler, "extensions", {}).get("spans")
+    span = getattr(extension, "spans", {}).get(ID)
+    if span is None:
+        return
+    for group in [*span.groups]:
+        if not any(n for state, n in group.states.items() if state != "forgotten"):
+            span.groups.discard(group)
+    metadata = getattr(span, "_metadata", None)
+    if metadata:
+        metadata["collections"].clear()
