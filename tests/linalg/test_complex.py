@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
+from speedcube.expr.pairs import dots
 
 RNG = np.random.default_rng(4)
 A: Any = RNG.normal(size=(5, 5)) + 1j * RNG.normal(size=(5, 5))
@@ -86,16 +87,24 @@ def test_they_have_no_law() -> None:
 @pytest.mark.parametrize("kind", ["complex64", "complex128"])
 @pytest.mark.parametrize("shape", [(3, 5), (3, 1500), (900, 20), (3000, 3), (4096,), (4097,)])
 def test_dots_of_stored_pairs_are_rounded_once_whichever_way_signs_are_put(
-    shape: tuple[int, ...], kind: str
+    shape: tuple[int, ...], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Few, of long lines, and of short ones: each way is another kernel, and has the same bits."""
     a, b = ((RNG.normal(size=shape) + 1j * RNG.normal(size=shape)).astype(kind) for _ in "ab")
     x, y = sc.asarray(a), sc.asarray(b)
     lazy = sc.einsum("...i,...i->...", x, y)
-    apart = sc.einsum("...i,...i->...", *(one + sc.zeros(shape, dtype=kind) for one in (x, y)))
+    with monkeypatch.context() as patch:
+        patch.setattr(dots, "_made_woven", lambda _: None)
+        apart = sc.einsum("...i,...i->...", *(one + sc.zeros(shape, dtype=kind) for one in (x, y)))
     got = [lazy.compute(on=on) for on in ("core", "cores:2")]
     np.testing.assert_array_equal(*got)
     np.testing.assert_array_equal(got[0], apart.compute(on="core"))
+    made = sc.einsum(
+        "...i,...i->...", sc.conj(x * 1).conj(), y * 1
+    )  # of numbers that are not stored
+    np.testing.assert_array_equal(got[0], made.compute(on="core"))
+    names = {stage.op for stage in made.plan().stages}
+    assert ("as_pairs" in names) == (2 * a.size > 1 << 13)
     assert lazy.explain().covered
     copies = {"turned_pairs", "conjugate_pairs"} & {stage.op for stage in lazy.plan().stages}
     size, line = 2 * a.size, shape[-1]

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from .. import build, reductions
-from ..nodes import Expr, Leaf, Map, Stored, c_strides
+from ..nodes import Expr, Leaf, Map, Stored, Tiled, c_strides, leaves
 from ..piecewise.build import concatenated
 from ..routines.row import called
 from ..routines.table import ROUTINES
@@ -22,6 +22,7 @@ from .node import of_pairs_in, pair, parts
 # Products up to which they are taken as they lie; of more what is turned round is copied first, for
 # a dot product along one loop is ten times as quick.
 _FEW: Final = 1 << 13
+_MOST: Final = 1 << 23  # numbers of which pairs are made: of more each core has its share
 _LINE: Final = 16  # pairs of a line from which signs are copied, too
 
 
@@ -34,7 +35,7 @@ class PairsInMemory(NamedTuple):
 
 def dot(x: Expr, y: Expr, axis: int) -> Expr:
     """The sums along ``axis`` of the products of two complex arrays, each part rounded once."""
-    first, second = _woven(x), _woven(y)
+    first, second = (_woven(one) or _made_woven(one) for one in (x, y))
     if first is not None and second is not None:
         return _of_woven(first, second, axis)
     (a, b), (c, d) = parts(x), parts(y)
@@ -51,13 +52,26 @@ def _woven(root: Expr) -> PairsInMemory | None:
     """``root``, or what it is the conjugate of, as it lies in memory; None of others."""
     re, im = parts(root)
     sign = 1
-    if type(im) is Map and im.op == "negative":
-        im, sign = im.args[0], -1
+    while type(im) is Map and im.op == "negative":
+        im, sign = im.args[0], -sign
     if type(re) is not Leaf or type(im) is not Leaf or re.source is not im.source:
         return None
     if type(re.source) is not Stored or im.offset != re.offset + 1 or im.strides != re.strides:
         return None
     return PairsInMemory(Leaf(re.source, (*re.shape, 2), re.offset, (*re.strides, 1)), sign)
+
+
+def _made_woven(root: Expr) -> PairsInMemory | None:
+    """Pairs of what is computed; None of few, of many, and of what is read a box at a time."""
+    if not _FEW < 2 * math.prod(root.shape) <= _MOST:
+        return None
+    if any(isinstance(leaf.source, Tiled) for leaf in leaves(root)):
+        return None
+    re, im = parts(root)
+    shape = (*root.shape, 2)
+    return PairsInMemory(
+        called(ROUTINES["as_pairs"], [re, im], [shape], re.dtype, (), (True,))[0], 1
+    )
 
 
 def _of_woven(x: PairsInMemory, y: PairsInMemory, axis: int) -> Expr:

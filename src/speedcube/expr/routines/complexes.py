@@ -82,6 +82,10 @@ def _conjugate(xp: Any, z: Any) -> Any:
     return xp.conj(z).view(z.real.dtype).reshape((*z.shape, 2))
 
 
+def _as_pairs(xp: Any, z: Any) -> Any:
+    return xp.ascontiguousarray(z).view(z.real.dtype).reshape((*z.shape, 2))
+
+
 def _flops(shapes: Sequence[Shape], results: Sequence[Shape]) -> float:
     return 12.0 * math.prod(shapes[0])
 
@@ -89,6 +93,7 @@ def _flops(shapes: Sequence[Shape], results: Sequence[Shape]) -> float:
 ROWS: Final = (
     Routine("prod_of_pairs", "", _product, 6.0, 0, _HOW, flops=_flops),
     Routine("cumprod_of_pairs", "", _running_product, 8.0, 0, _HOW, flops=_flops),
+    Routine("as_pairs", "", _as_pairs, 1.0, 0, "as they are"),
     Routine("conjugate_pairs", "", _conjugate, 1.0, 0, "copied, half of them with the other sign"),
     Routine("turned_pairs", "", _turned, 1.0, 0, "copied, some with the other sign", flops=_flops),
 )
