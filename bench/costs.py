@@ -12,6 +12,7 @@ import dask
 import numpy as np
 
 import speedcube as sc
+from speedcube.plan.costs import FUNCTIONS
 
 SIZE = 10_000_000
 REPEATS = 7
@@ -40,6 +41,12 @@ def costs() -> Iterator[tuple[str, float]]:
     yield "ARITHMETIC", (nanoseconds(chain.max()) - nothing) / 8
     yield "DIVISION", (nanoseconds(quotient.max()) - nothing) / 4
     yield "FUNCTION", nanoseconds(np.exp(-places).max()) - nothing
+    some = sc.asarray(np.random.default_rng(1).uniform(0.1, 0.9, SIZE))
+    near = nanoseconds(some.max())
+    for name in FUNCTIONS:
+        args = (some + 1.5,) if name == "acosh" else (some, some)
+        made = getattr(sc, name)(*args[: 1 + (name == "power")])
+        yield name, nanoseconds(made.max()) - near
     yield "SAMPLER", nanoseconds(rng.gamma(2.5, size=SIZE).max())
     yield "RANDOM", nanoseconds(rng.normal(size=SIZE).max())
     yield "LOAD", nanoseconds(stored.max()) / 8

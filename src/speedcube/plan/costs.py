@@ -17,6 +17,18 @@ from ..ops import ELEMENTARY, SAMPLERS, SEARCHES
 ARITHMETIC: Final = 0.03  # an operation of a few instructions, on vectors
 DIVISION: Final = 0.1
 FUNCTION: Final = 0.8  # exp, sin ...
+# Functions that take much longer: of numbers between 0.1 and 0.9.
+FUNCTIONS: Final = {
+    "acos": 1.4,
+    "acosh": 1.8,
+    "asin": 1.5,
+    "asinh": 2.2,
+    "atanh": 1.3,
+    "erf": 4.5,
+    "erfc": 4.6,
+    "gammaln": 3.9,
+    "power": 1.2,
+}
 SAMPLER: Final = 8.0  # draws until one is accepted
 RANDOM: Final = 0.8
 LOAD: Final = 0.04  # of a byte from memory; what others have just read lies in the cache
@@ -48,7 +60,7 @@ def of_node(node: Expr) -> float:
     if node.op in SAMPLERS:
         return SAMPLER
     if node.op in ELEMENTARY:
-        return FUNCTION
+        return FUNCTIONS.get(node.op, FUNCTION)
     if node.op in SEARCHES:
         return SEARCH
     return DIVISION if node.op in _SLOW else ARITHMETIC
