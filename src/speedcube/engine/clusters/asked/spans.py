@@ -5,15 +5,20 @@ Without, Dask's scheduler makes a span for each computation, for its dashboard, 
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, Final
 
-import dask
+from ....late import dask, uuid
 
 NAME: Final = "speedcube"
-ID: Final = f"{NAME}-{uuid.uuid4().hex}"
+
+
+@cache
+def our_id() -> str:
+    """That of our span: one for each process."""
+    return f"{NAME}-{uuid.uuid4().hex}"
 
 
 @contextmanager
@@ -22,7 +27,7 @@ def annotated() -> Iterator[None]:
     if "span" in dask.get_annotations():
         yield
         return
-    with dask.annotate(span={"name": (NAME,), "ids": (ID,)}):
+    with dask.annotate(span={"name": (NAME,), "ids": (our_id(),)}):
         yield
 
 
@@ -33,7 +38,7 @@ def empty(client: Any) -> None:
     """
     scheduler = getattr(client.cluster, "scheduler", None)
     extension = getattr(scheduler, "extensions", {}).get("spans")
-    span = getattr(extension, "spans", {}).get(ID)
+    span = getattr(extension, "spans", {}).get(our_id())
     if span is None:
         return
     for group in [*span.groups]:
