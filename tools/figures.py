@@ -147,7 +147,7 @@ COMPARISON: Final = (
 
 LOADED: Final = "two cores, loaded"
 KINDS: Final = ("SIGKILL", "SIGTERM", "retire", "scale down", "SIGSTOP")
-CHAOS, CHURN = "faults/faults-2cores", "faults/churn-50min-2cores"
+CHAOS, CHURN = "faults/faults-2cores", "faults/churn-60min-2cores"
 KILLS, MANY = "faults/kills-2cores", "faults/many-workers-2cores"
 REAL = "faults/many-workers-8cores"
 OVERHEADS, DRIVER = "faults/overheads-2cores", "faults/killed-driver-2workers"
