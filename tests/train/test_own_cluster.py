@@ -21,7 +21,14 @@ from speedcube import train
 from speedcube.errors import RankError
 from speedcube.train.driver import local_cluster
 
-pytestmark = pytest.mark.cluster
+pytestmark = [
+    pytest.mark.cluster,
+    # Dask leaves connections with TLS to workers that are killed to the garbage collector.
+    pytest.mark.filterwarnings(
+        r"ignore:Exception ignored in. <ssl\.SSLSocket fd=\d+, family=2,"
+        ":pytest.PytestUnraisableExceptionWarning"
+    ),
+]
 STRANGER = Path(__file__).parents[1] / "support/stranger.py"
 
 # Starts something of the given kind, prints a line when it runs, and waits for the file ``gate``.

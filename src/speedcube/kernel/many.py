@@ -25,10 +25,10 @@ class Many:
     the same sums, none of which needs more of them; the output is a table of theirs. Their second
     parameters follow. ``near``: instead of results it gives what it knows of sums, to join those of
     other parts: two doubles that add up to it, and what they lack at most. ``onto``: added to what
-    lies there. ``apart``: what squares round away has a sum of its own behind theirs.
-    ``integers``: the dtype of elements that are added up as integers, by a CPU along rows;
-    ``singles``: they are float32, of which it first adds up a tile's; ``apart``: what makes of
-    their squares such that are float32, too.
+    lies there. ``integers``: the dtype of elements that a CPU adds up as integers, along rows.
+    ``singles``: elements are float32, of which it first adds up a tile's. ``apart``: a sum of its
+    own, behind theirs, has what squares round away; of ``singles``, what rounding squares to
+    float32 adds to them.
     """
 
     op: str
