@@ -43,6 +43,9 @@ LINES: Final[dict[str, Any]] = {
     "zeros of both signs": np.where(_RNG.random(SIZE) < 0.5, 0.0, -0.0),
     "float32": _RNG.normal(size=SIZE).astype("float32"),
     "float16": _RNG.normal(size=SIZE).astype("float16"),
+    "mostly zeros": np.where(_RNG.random(SIZE) < 0.8, 0.0, _RNG.normal(size=SIZE)),
+    "mostly negative zeros": np.where(np.arange(SIZE) % 5 > 0, -0.0, np.arange(SIZE) - 7.0),
+    "nearly alike": 1.9 + _RNG.integers(0, 5000, SIZE) * 2.0**-52,
     "a period": np.tile(_RNG.normal(size=64), SIZE // 64 + 1)[:SIZE],
     "bool": _RNG.random(SIZE) < 0.3,
     "bytes": _RNG.integers(-128, 128, SIZE).astype("int8"),
@@ -133,6 +136,29 @@ def test_a_miss_costs_passes_and_no_bits(name: str, monkeypatch: pytest.MonkeyPa
         selecting, "brackets_of", lambda *_: [selecting.Bracket(high, high, PLACES)]
     )
     _same(some(sc.asarray(x), PLACES).compute(on="core"), wanted)
+
+
+def test_what_is_alike_is_neither_kept_nor_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One value between the two of a sample is known; of many that are near one pass tells."""
+    passes: list[int] = []
+    count = keys.counts_within
+
+    def counted(elements: Any, within: keys.KeyRange) -> Any:
+        passes.append(within.shift)
+        return count(elements, within)
+
+    monkeypatch.setattr(keys, "counts_within", counted)
+    monkeypatch.setattr(selecting, "COLLECTED", 50)
+    for x, wanted in (
+        (LINES["all equal"], []),
+        (LINES["all equal"].astype("int32"), []),
+        (np.where(np.arange(SIZE) % 9, 0.0, -1.0), []),
+        (LINES["nearly alike"], [0]),
+        (LINES["bytes"], [0]),
+    ):
+        passes.clear()
+        found = sc.median(sc.asarray(x)).compute(on="core")
+        assert (found, passes) == (np.median(x), wanted)
 
 
 @pytest.mark.parametrize("name", LINES)

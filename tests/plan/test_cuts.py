@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,21 @@ def test_what_is_cheap_is_made_again_and_what_is_dear_is_kept() -> None:
     assert whys(cheap[2:] - cheap[1:-1] + cheap[:-2]) == ["the result"]
     assert whys(dear[2:] - dear[1:-1] + dear[:-2]) == ["read in 3 ways", "the result"]
     assert whys(dear[::2] + 1) == ["the result"], "one reader, of half of it"
+
+
+def test_what_is_selected_from_is_kept_where_it_is_dear(tmp_path: Path) -> None:
+    """Elements that are nearly alike would be computed in pass after pass."""
+    again = "its elements are asked for again and again"
+    dear = repeated(lambda u: np.sin(u) + 1, sc.random.default_rng(2).normal(size=400_000), 12)
+    for asked in (sc.median(dear), sc.partition(dear, 7), sc.quantile(dear, [0.1, 0.9])):
+        assert whys(asked)[0] == again
+        assert_same_bits(asked.compute(on="core"), asked.compute(on="cores:2"))
+    rows = dear.reshape(100, 4000)
+    few = repeated(lambda u: np.sin(u) + 1, sc.random.default_rng(2).normal(size=400_000), 5)
+    np.save(tmp_path / "x.npy", np.ones(400_000))
+    read = repeated(lambda u: np.sin(u) + 1, sc.open(tmp_path / "x.npy"), 12)
+    for once in (sc.median(rows, axis=1), sc.sort(dear), sc.median(few), sc.median(read)):
+        assert again not in whys(once)
 
 
 def test_a_small_value_that_everything_reads_is_made_once() -> None:

@@ -35,6 +35,7 @@ from ..expr.piecewise.regions import pieced, without_pieces
 from ..expr.push import Nodes
 from ..expr.routines.table import ROUTINES
 from . import costs
+from .asking import is_asked_again
 from .boxes import Shrunk, shrunk
 from .pieces import MOST_REGIONS, Pieces
 from .requests import ALONE, Cut, Readers, Request, all_of, own_source, readers_of
@@ -102,6 +103,8 @@ class _Cutter:
             arg = self._whole(arg, "its elements are read in order, or by many results")
         if isinstance(node, Through) and node.op in ROUTINES:
             arg = self._read_alone(arg)
+        elif isinstance(node, Through) and is_asked_again(node, arg) and self._fits(arg):
+            arg = self._cut(arg, "its elements are asked for again and again")
         others = (getattr(node, one.name) for one in fields(node) if one.name != "arg")
         key = type(node), id(arg), *others
         if key not in self.staged:
@@ -268,9 +271,7 @@ class _Cutter:
 
     def _cut(self, root: Expr, why: str = "its reader's kernel is long enough") -> Leaf:
         """What is left in a kernel of ``root``, which is read from memory."""
-        if id(root) not in self.results:
-            self.results[id(root)] = self.request(root, None, why)
-        return self.nodes.leaf(whole(self.results[id(root)], root.shape))
+        return self.nodes.leaf(whole(self._once(root, why), root.shape))
 
     def _weight(self, root: Expr) -> int:
         """How much ``root`` adds to a kernel, at most."""

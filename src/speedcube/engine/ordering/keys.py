@@ -76,11 +76,18 @@ def value_of(key: int, dtype: Any) -> Any:
     return bits.view(dtype)[0]
 
 
-def place_by_keys(elements: AllElements, place: int, within: KeyRange) -> Any:
-    """The element of ``place`` in the order, whose key is ``within`` a range."""
+def place_by_keys(
+    elements: AllElements, place: int, within: KeyRange, known: dict[KeyRange, Array]
+) -> Any:
+    """The element of ``place`` in the order, whose key is ``within`` a range.
+
+    ``known``: counts of ranges; what is counted here is added.
+    """
     dtype = elements.dtype
     while within.low < within.high:
-        whole, counts = within, counts_within(elements, within)
+        if within not in known:
+            known[within] = counts_within(elements, within)
+        whole, counts = within, known[within]
         within = whole.part_with(place, counts)
         inside = counts[(within.low - whole.low) >> whole.shift]
         if whole.shift and inside <= COLLECTED:

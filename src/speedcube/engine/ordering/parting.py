@@ -17,7 +17,8 @@ from ...kernel.orders import Deal
 from ..cpu import address_of
 from .elements import AllElements, Array, in_memory
 from .fixed import SIEVED, Sieving, compiled
-from .selecting import SHORT, Bracket, Sieved, found_of_one
+from .selecting import SHORT, Bracket, found_of_one
+from .sieved import Sieved
 
 _LINES: Final = 1 << 17  # elements of lines that are dealt out together
 _CALL: Final = 1 << 22  # elements of one call, so that Ctrl-C gets a turn
@@ -86,7 +87,7 @@ def _known(
     found = []
     for bound in bounds:
         around = [parts for bracket, parts in sieved if bracket.low <= bound <= bracket.high]
-        if not around or any(part.kept is None for part in around[0]):
+        if not around or any(part.blocks() is None for part in around[0]):
             return []
         found.append([_beside(part, bound) for part in around[0]])
     return [list(one) for one in zip(*found, strict=True)]
@@ -94,7 +95,7 @@ def _known(
 
 def _beside(part: Sieved, bound: Any) -> tuple[int, int]:
     """How many elements of a thread are equal to a ``bound`` of its bracket, and not above it."""
-    kept = part.kept or []
+    kept = part.blocks() or []
     same = sum(int(np.count_nonzero(block == bound)) for block in kept)
     return same, part.under - part.inside + sum(int(np.count_nonzero(b <= bound)) for b in kept)
 

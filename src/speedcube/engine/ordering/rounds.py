@@ -21,7 +21,8 @@ from .counting import counted
 from .elements import AllElements, Array
 from .keys import KeyRange, counts_within, value_of, zero_at
 from .scattering import scattered, scattered_together
-from .selecting import READ, Sieved, brackets_of, counted_in, known_of, sample_of
+from .selecting import READ, brackets_of, counted_in, known_of, sample_of
+from .sieved import joined
 from .weighing import first_top, rounded, sums_of
 
 Question: TypeAlias = Any
@@ -120,7 +121,7 @@ def _look(source: Through, given: list[AllElements], number: int, question: Ques
     if isinstance(question, np.ndarray):
         return None
     if not isinstance(question, PlacesKnown):
-        return [_joined(threads) for threads in counted_in(elements, question)]
+        return [joined(threads) for threads in counted_in(elements, question)]
     ranges = set(question.open(KeyRange).values())
     counts = {one: counts_within(elements, one) for one in ranges}
     zeros = question.open(Zero).values()
@@ -138,17 +139,6 @@ def _zeros(elements: AllElements) -> tuple[int, int]:
         count += len(zeros)
         negative += int(np.count_nonzero(np.signbit(zeros)))
     return count, negative
-
-
-def _joined(threads: list[Sieved]) -> Sieved:
-    """What the threads of one worker found."""
-    whole = all(one.kept is not None for one in threads)
-    return Sieved(
-        sum(one.reach for one in threads),
-        sum(one.under for one in threads),
-        sum(one.inside for one in threads),
-        [block for one in threads for block in one.kept or ()] if whole else None,
-    )
 
 
 def _found(what: Asked, question: Question, answers: Sequence[Any]) -> Question:

@@ -10,7 +10,6 @@ found is exact. Short lines are sorted by NumPy, some at a time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +21,7 @@ from ...plan.working import BLOCK_BYTES, COLLECTED
 from .elements import AllElements, Array
 from .fixed import SIEVED, Sieving
 from .keys import KeyRange, full_range, key_of, place_by_keys
+from .sieved import Sieved, joined
 from .sorting import has_negative_zero
 
 SHORT: Final = 1 << 17  # elements of a line that is held and partitioned
@@ -105,16 +105,6 @@ class Bracket:
         return *counts, block[reach & under]
 
 
-@dataclass(eq=False)
-class Sieved:
-    """What a thread found of a bracket: how many are not below it, not above it, and in it."""
-
-    reach: int = 0
-    under: int = 0
-    inside: int = 0
-    kept: list[Array] | None = field(default_factory=list)  # those inside; None: too many
-
-
 def selected_of_one(elements: AllElements, places: tuple[int, ...]) -> Array:
     """The elements of ``places`` in the order of one long line."""
     return found_of_one(elements, places)[0]
@@ -135,8 +125,9 @@ def found_of_one(
 def _looked_up(elements: AllElements, bracket: Bracket, parts: list[Sieved]) -> dict[int, Array]:
     """The elements of the places of ``bracket``."""
     values, around = known_of(bracket, parts, elements.dtype)
+    known: dict[KeyRange, Array] = {}
     for place, within in around.items():
-        values[place] = place_by_keys(elements, place, within)
+        values[place] = place_by_keys(elements, place, within, known)
     return values
 
 
@@ -144,21 +135,26 @@ def known_of(
     bracket: Bracket, parts: list[Sieved], dtype: Any
 ) -> tuple[dict[int, Array], dict[int, KeyRange]]:
     """The elements of the places of ``bracket``, and of those not found the range of their keys."""
-    known = sum(p.reach + p.under - p.inside for p in parts)  # those that are no NaN
-    below = known - sum(p.reach for p in parts)
-    end = below + sum(p.inside for p in parts)
+    whole = joined(parts)
+    known = whole.reach + whole.under - whole.inside  # those that are no NaN
+    below = known - whole.reach
     values = {p: np.asarray(np.nan, dtype) for p in bracket.places if p >= known}
-    hits = [p for p in bracket.places if below <= p < end]
-    around = full_range(dtype)
-    if all(part.kept is not None for part in parts):
-        none = np.empty(0, dtype)
-        kept = np.concatenate([none, *(b for part in parts for b in part.kept or ())])
+    hits = [p for p in bracket.places if below <= p < below + whole.inside]
+    around, blocks = full_range(dtype), None if whole.same else whole.kept
+    if hits and whole.same:
+        values |= dict.fromkeys(hits, np.asarray(whole.ends[0], dtype))
+    elif hits and blocks is not None:
         ranks = [p - below for p in hits]
-        if hits:
-            picked = _placed(kept.reshape(1, -1), sorted(set(ranks)), ranks)[0]
-            values |= dict(zip(hits, picked, strict=True))
+        kept = np.concatenate(blocks)
+        picked = _placed(kept.reshape(1, -1), sorted(set(ranks)), ranks)[0]
+        values |= dict(zip(hits, picked, strict=True))
     elif hits:
-        around = KeyRange(key_of(bracket.low), key_of(bracket.high), below)
+        first_last = zip((below, below + whole.inside - 1), whole.ends, strict=True)
+        # A zero may be one of either sign.
+        values |= {p: np.asarray(end, dtype) for p, end in first_last if p in hits and end}
+        # As many as are nearly alike lie between few keys: one more pass tells them apart.
+        least, greatest = map(key_of, whole.ends)
+        around = KeyRange(least, greatest, below)
     left = (place for place in bracket.places if place not in values)
     return values, {place: around if place in hits else full_range(dtype) for place in left}
 
@@ -219,24 +215,13 @@ def counted_in(elements: AllElements, brackets: list[Bracket]) -> list[list[Siev
     sieved = elements.dtype.name in SIEVED
 
     def count(span: tuple[int, int]) -> list[Sieved]:
-        found = [Sieved() for _ in brackets]
+        found = [Sieved(COLLECTED * len(bracket.places)) for bracket in brackets]
         bounds = [Sieving(elements.dtype.name, b.low, b.high) if sieved else b for b in brackets]
         for block in elements.blocks(*span):
-            for bracket, one, bound in zip(brackets, found, bounds, strict=True):
-                taken = bound.sieve(block)
-                _take(one, COLLECTED * len(bracket.places), *taken)
+            for one, bound in zip(found, bounds, strict=True):
+                one.take(*bound.sieve(block))
         return found
 
     each = elements.each(count, elements.spans())
     return [[thread[k] for thread in each] for k in range(len(brackets))]
 
-
-def _take(one: Sieved, most: int, reach: int, under: int, inside: Array) -> None:
-    """Add what was found in a block; beyond ``most`` elements none are kept."""
-    one.reach += reach
-    one.under += under
-    one.inside += len(inside)
-    if one.inside > most:
-        one.kept = None
-    elif one.kept is not None and len(inside):
-        one.kept.append(inside.copy())
