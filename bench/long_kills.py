@@ -1,7 +1,7 @@
 """What a kill costs long computations that hand no record over, cut into pieces and whole.
 
     python bench/long_kills.py [--size 250000000] [--workers 4] [--kills 3] [--seed 0] [--whole]
-                               [--json FILE]
+                               [--programs median,sort] [--json FILE]
 
 A worker of one thread is killed at a random moment. Each such run has an undisturbed one just
 before it. ``extra`` are seconds more than that one took. ``whole``: each worker has one task, as
@@ -20,7 +20,7 @@ import statistics
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -68,13 +68,15 @@ def disturbed(pool: Pool, make: Callable[[], Any], delay: float) -> dict[str, An
     return {"seconds": round(seconds, 3), "killed_at": round(delay, 3), "bits": found}
 
 
-def measured(size: int, workers: int, kills: int, seed: int) -> dict[str, Any]:
-    """The rows of all programs."""
+def measured(
+    names: Sequence[str], size: int, workers: int, kills: int, seed: int
+) -> dict[str, Any]:
+    """The rows of the programs of these names."""
     rows, chance = dict[str, Any](), random.Random(seed)
     patience = dask.config.set({"speedcube.worker-timeout": TIMEOUT})
     with patience, pool_of(workers, seed) as pool:
-        for name, program in PROGRAMS.items():
-            make = partial(program, size)
+        for name in names:
+            make = partial(PROGRAMS[name], size)
             timed(pool, make)  # kernels are compiled
             runs = []
             for _ in range(kills):
@@ -100,12 +102,13 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--whole", action="store_true", help="a task for each worker")
+    parser.add_argument("--programs", default=",".join(PROGRAMS))
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     if given.whole:
         pieces.WORK = math.inf  # type: ignore[misc]
     fork_workers()
-    rows = measured(given.size, given.workers, given.kills, given.seed)
+    rows = measured(given.programs.split(","), given.size, given.workers, given.kills, given.seed)
     about = {"date": time.strftime("%Y-%m-%d"), "cpus": os.cpu_count(), "numpy": np.__version__}
     about |= {"size": given.size, "workers": given.workers, "load": os.getloadavg()[0]}
     about["command"] = " ".join(["bench/long_kills.py", *sys.argv[1:]])

@@ -35,10 +35,10 @@ from ..expr.piecewise.regions import pieced, without_pieces
 from ..expr.push import Nodes
 from ..expr.routines.table import ROUTINES
 from . import costs
-from .asking import is_asked_again
 from .boxes import Shrunk, shrunk
 from .pieces import MOST_REGIONS, Pieces
 from .requests import ALONE, Cut, Readers, Request, all_of, own_source, readers_of
+from .shares import is_asked_again
 from .streams import can_stream, tiled
 
 KEPT: Final = 1 << 32  # bytes that a stage may keep for others where nothing is known of memory

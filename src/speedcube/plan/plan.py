@@ -260,12 +260,11 @@ def _tasks(one: Pass) -> int:
 
 def _pass_bytes(one: Pass, resources: Resources) -> int:
     """Peak bytes of a worker in a pass: overhead, results, records, and what it reads."""
-    inputs = sum(math.prod(n.shape) * 8 for n in one.visited.needs)
-    parts = len(one.visited.parts)
-    visited, streams = one.visited, 0
+    visited, parts, streams = one.visited, len(one.visited.parts), 0
+    inputs = sum(math.prod(n.shape) * 8 for n in visited.needs)
     if visited.streams:
-        streams = stream_bytes(visited.parts[0].root, visited.source, resources.gpu)
-        streams += making_bytes(one)
+        first = visited.parts[0].root
+        streams = stream_bytes(first, visited.source, resources.gpu) + making_bytes(one)
     if resources.shared:  # threads, each with blocks of its own
         streams *= min(max(parts, visited.threads), resources.workers)
     streams += adding_bytes(one) + shared_bytes(one)
@@ -275,7 +274,8 @@ def _pass_bytes(one: Pass, resources: Resources) -> int:
 def _held(stage: Stage, parts: int, resources: Resources) -> int:
     """Bytes of a worker for the result of ``stage``, made in ``parts``."""
     share = 1 if resources.shared else max(1, parts)
-    result = -(-stage.result_bytes // share)
+    copies = 2 if resources.apart and parts > 1 and stage.source is None else 1
+    result = copies * -(-stage.result_bytes // share)  # a second worker has what took long, too
     if lies_apart(stage, resources.name.startswith("core")):
         result += -(-stage.result_bytes // parts)
     if isinstance(stage.source, Through):

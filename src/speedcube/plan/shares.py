@@ -4,6 +4,9 @@ Lines are dealt out to workers. One long line is cut into shares. What is counte
 rounds: each worker answers a question about its share, and the answers make the next question. A
 sort has one exchange: each worker sorts its share and gives every other one the values that it is
 to put together.
+
+What is selected is found by asking about all elements, most often once: a sample says between
+which two values the wanted ones lie. Where many are nearly alike they are asked about again.
 """
 
 from __future__ import annotations
@@ -17,14 +20,18 @@ import numpy as np
 
 from .. import dtypes
 from ..expr import views
-from ..expr.nodes import Expr, Map
+from ..expr.nodes import Expr, Leaf, Map
 from ..expr.push import push
 from ..expr.through.node import Through
 from ..expr.through.table import OPERATIONS
+from . import costs
 from .stages import Part, Stage, sliced
+from .streams import tiled
 
 LEAST: Final = 1 << 20  # elements below which a second worker costs more than it brings
 KEY_BITS: Final = 16  # of an element's key, found in one round
+ASKED_AGAIN: Final = frozenset(("selection", "partition"))
+DEAR: Final = 4.0  # times what keeping takes: of one pass it is a quarter
 
 # How often workers are asked about their shares of one line, by the way that it is made.
 ROUNDS: Final[dict[str, Callable[[Through], int]]] = {
@@ -47,6 +54,19 @@ def _to_select(dtype: np.dtype[np.generic]) -> int:
 def rounds(source: Through) -> int:
     """How often the workers are asked about their shares."""
     return ROUNDS[OPERATIONS[source.op].way](source)
+
+
+def is_asked_again(source: Through, root: Expr) -> bool:
+    """Whether to keep the elements ``root`` of the one line that ``source`` selects from.
+
+    What is read from a file a box at a time is not: that has a bound of its own for its memory.
+    """
+    one_line = source.line == source.count
+    if isinstance(root, Leaf) or not one_line or OPERATIONS[source.op].way not in ASKED_AGAIN:
+        return False
+    size, itemsize = math.prod(root.shape), dtypes.itemsize(root.dtype)
+    keeping = costs.of_keeping(size, itemsize, size)
+    return not tiled(root) and size * costs.of_element(root) > DEAR * keeping
 
 
 def shared_out(stage: Stage, workers: int) -> Stage:

@@ -18,8 +18,9 @@ from ..ordering.exchange import cuts_of, put_together
 from ..ordering.rounds import asked
 from ..scans.shared import carries, merged_products, shared_lines
 from .asked.calls import Calls, PlanCall, taken_here
+from .asked.given import Given
 from .asked.joining import chain_parts, final_shape, join_parts, merge_parts
-from .asked.pieces import Grain, dealt, in_pieces, parts_asked, threads_of
+from .asked.pieces import Grain, copies, dealt, in_pieces, parts_asked, threads_of
 from .asked.shares import answer_part, decided, picked_of, piece_of, sample_part, sort_part
 from .fingerprint import Fingerprint, guarded
 from .remote import carry_part, run_part, run_pass, sent_part, sent_pass
@@ -44,9 +45,10 @@ class How:
 
 def calls_of(plan: Plan, ready: dict[int, Any], name: str, how: How) -> Calls:
     """The calls of ``plan``."""
-    ready = dict(ready)
+    given = Given(dict(ready))
     calls: list[PlanCall] = []
     last, here = _last(plan) if how.here else frozenset[int](), set[str]()
+    cuts: list[tuple[Pass, list[PlanCall]]] = []
     number = 0
     for k, one in enumerate(plan.passes):
         names = [f"{name}-{k}"]
@@ -55,19 +57,21 @@ def calls_of(plan: Plan, ready: dict[int, Any], name: str, how: How) -> Calls:
         stages = [*zip(names, one.stages, strict=True)]
         cut = in_pieces(one, how.grain)
         if cut is one or how.grain is None:
-            made = [*_calls(names, one, ready, replace(how, grain=None))]
+            made = [*_calls(names, one, given, replace(how, grain=None))]
         else:
             own = replace(how, threads=threads_of(cut, how.grain))
-            made = [*_calls(names, cut, ready, own)]
+            made = [*_calls(names, cut, given, own)]
             joins = {call.name for call in made if call.function in (join_parts, chain_parts)}
             joined = joins.intersection(n for n, stage in stages if id(stage.result) in last)
             here |= joined
-            made = dealt(made, cut, how.grain, joined)
+            made = dealt(made, cut, how.grain)
+            cuts.append((cut, made))
         what = " and ".join(said_of(number + n, stage) for n, (_, stage) in enumerate(stages))
         calls += [replace(call, what=what) for call in made]
         number += len(stages)
-        ready |= {id(stage.result): task_spec.TaskRef(own_name) for own_name, stage in stages}
-    return taken_here(calls, [str(ready[id(r)].key) for r in plan.results], here)
+        given.ready |= {id(stage.result): task_spec.TaskRef(own_name) for own_name, stage in stages}
+    found = taken_here(calls, [str(given.ready[id(r)].key) for r in plan.results], here)
+    return replace(found, all=(*found.all, *copies(found, cuts, how.grain)))
 
 
 def _last(plan: Plan) -> frozenset[int]:
@@ -76,11 +80,11 @@ def _last(plan: Plan) -> frozenset[int]:
     return frozenset({id(result) for result in plan.results} - read)
 
 
-def _calls(names: list[str], one: Pass, ready: dict[int, Any], how: How) -> Iterator[PlanCall]:
+def _calls(names: list[str], one: Pass, given: Given, how: How) -> Iterator[PlanCall]:
     """The calls of ``one``; those of ``names`` give its results."""
     if one.together is None:
-        return _stage(names[0], one.visited, ready, how)
-    return _pass(names, one, ready, how)
+        return _stage(names[0], one.visited, given, how)
+    return _pass(names, one, given, how)
 
 
 def graph_of(
@@ -112,16 +116,16 @@ def function_of(call: PlanCall, here: Fingerprint | None) -> Any:
     return partial(guarded, here, *said, call.function)
 
 
-def _pass(names: Sequence[str], one: Pass, ready: dict[int, Any], how: How) -> Iterator[PlanCall]:
+def _pass(names: Sequence[str], one: Pass, given: Given, how: How) -> Iterator[PlanCall]:
     """The calls of several stages that are made together; those of ``names`` give their results.
 
     What a part stores goes to who joins it, and no further: each array is a call of its own.
     """
-    arrays = [ready[id(need)] for need in one.visited.needs]
     parts = [f"{names[0]}-part-{k}" for k in range(len(one.visited.parts))]
-    for k, name in enumerate(parts):
-        sent = sent_pass(one, one.visited.parts[k], name if how.hand_over else "")
-        yield PlanCall(name, k, run_pass, (sent, how.gpu, how.threads, *arrays))
+    for k, (share, arrays) in enumerate(given.each(one.visited, one.visited.parts)):
+        yield from given.taken()
+        sent = sent_pass(one, share, parts[k] if how.hand_over else "")
+        yield PlanCall(parts[k], k, run_pass, (sent, how.gpu, how.threads, *arrays))
     for k, (name, stage) in enumerate(zip(names, one.stages, strict=True)):
         picked = [f"{part}-{k}" for part in parts]
         for worker, (pick, part) in enumerate(zip(picked, parts, strict=True)):
@@ -130,7 +134,9 @@ def _pass(names: Sequence[str], one: Pass, ready: dict[int, Any], how: How) -> I
         if one.gives_records(stage):
             yield PlanCall(name, 0, merge_parts, (stage.source, stage.shape, *refs))
         else:
-            yield PlanCall(name, 0, join_parts, (_kept_axis(stage, one.visited.parts[0]), *refs))
+            axis = _kept_axis(stage, one.visited.parts[0])
+            given.keep(stage, one.visited.parts, axis, picked)
+            yield PlanCall(name, 0, join_parts, (axis, *refs))
 
 
 def _kept_axis(stage: Stage, part: Part) -> int:
@@ -141,59 +147,70 @@ def _kept_axis(stage: Stage, part: Part) -> int:
     return 0 if part.axis is None else kept.index(part.axis)
 
 
-def _stage(key: str, stage: Stage, ready: dict[int, Any], how: How) -> Iterator[PlanCall]:
-    arrays = [ready[id(need)] for need in stage.needs]
-    if stage.join == "one":
-        part = sent_part(stage, stage.parts[0], key if how.hand_over else "")
-        yield PlanCall(key, 0, run_part, (part, how.gpu, how.threads, *arrays))
-        return
+def _stage(key: str, stage: Stage, given: Given, how: How) -> Iterator[PlanCall]:
     if stage.join in ("rounds", "exchange"):
-        yield from (_rounds if stage.join == "rounds" else _exchange)(key, stage, arrays, how)
+        yield from (_rounds if stage.join == "rounds" else _exchange)(key, stage, given, how)
         return
-    sent = [sent_part(stage, part) for part in stage.parts]
-    names = [f"{key}-part-{k}" for k in range(len(sent))]
-    for k, name in enumerate(names):
-        fold = sent_part(*stage.folded(k), name if how.hand_over else "")
-        yield PlanCall(name, k, run_part, (fold, how.gpu, how.threads, *arrays))
+    arrays = given.all(stage)
+    if stage.join == "one":
+        whole = sent_part(stage, stage.parts[0], key if how.hand_over else "")
+        yield PlanCall(key, 0, run_part, (whole, how.gpu, how.threads, *arrays))
+        return
+    names = [f"{key}-part-{k}" for k in range(len(stage.parts))]
     parts = [task_spec.TaskRef(name) for name in names]
+    if not stage.block:
+        for k, (part, some) in enumerate(given.each(stage, stage.parts)):
+            yield from given.taken()
+            sent = sent_part(stage, part, names[k] if how.hand_over else "")
+            yield PlanCall(names[k], k, run_part, (sent, how.gpu, how.threads, *some))
+    else:
+        for k, name in enumerate(names):
+            fold = sent_part(*stage.folded(k), name if how.hand_over else "")
+            yield PlanCall(name, k, run_part, (fold, how.gpu, how.threads, *arrays))
     if stage.join == "carry":
         before = f"{key}-before"
         yield PlanCall(before, 0, carries, (shared_lines(stage), *parts))
-        parts = [task_spec.TaskRef(f"{key}-carried-{k}") for k in range(len(sent))]
-        for k, part in enumerate(sent):
-            arguments = (part, how.gpu, how.threads, task_spec.TaskRef(before), *arrays)
+        parts = [task_spec.TaskRef(f"{key}-carried-{k}") for k in range(len(names))]
+        for k, one in enumerate(stage.parts):
+            own = sent_part(stage, one), how.gpu, how.threads
+            arguments = (*own, task_spec.TaskRef(before), *arrays)
             yield PlanCall(str(parts[k].key), k, carry_part, arguments)
+    if stage.join == "concatenate":
+        given.keep(stage, stage.parts, _kept_axis(stage, stage.parts[0]), names)
     function, first = _joining(stage)
     yield PlanCall(key, 0, function, (*first, *parts))
 
 
-def _rounds(key: str, stage: Stage, arrays: list[Any], how: How) -> Iterator[PlanCall]:
+def _rounds(key: str, stage: Stage, given: Given, how: How) -> Iterator[PlanCall]:
     """The calls of a stage whose workers are asked about their shares, round by round."""
     assert isinstance(stage.source, Through)
     what, count = asked(stage.source), len(stage.parts)
     last, question = rounds(stage.source) - 1, None
     for number in range(last + 1):
-        sent = [sent_part(stage, part) for part in parts_asked(stage, number, how.grain)]
-        threads = how.threads if len(sent) == count else None
-        answers = [f"{key}-{number}-part-{k}" for k in range(len(sent))]
-        for k, name in enumerate(answers):
-            arguments = (sent[k], how.gpu, threads, k, question, *arrays)
-            yield PlanCall(name, k * count // len(sent), answer_part, arguments)
+        shares = given.each(stage, parts_asked(stage, number, how.grain))
+        threads = how.threads if len(shares) == count else None
+        answers = [f"{key}-{number}-part-{k}" for k in range(len(shares))]
+        for k, (part, arrays) in enumerate(shares):
+            yield from given.taken()
+            arguments = (sent_part(stage, part), how.gpu, threads, k, question, *arrays)
+            yield PlanCall(answers[k], k * count // len(shares), answer_part, arguments)
         name = f"{key}-{number}" if number < last else key
         yield PlanCall(name, 0, decided, (what, question, *map(task_spec.TaskRef, answers)))
         question = task_spec.TaskRef(name)
 
 
-def _exchange(key: str, stage: Stage, arrays: list[Any], how: How) -> Iterator[PlanCall]:
+def _exchange(key: str, stage: Stage, given: Given, how: How) -> Iterator[PlanCall]:
     """The calls of a stage whose workers sort their shares and exchange pieces of them."""
-    sent, workers = [sent_part(stage, part) for part in stage.parts], range(len(stage.parts))
+    shares, workers = given.each(stage, stage.parts), range(len(stage.parts))
+    yield from given.taken()
+    sent = [sent_part(stage, part) for part, _ in shares]
     samples = [f"{key}-sample-{k}" for k in workers]
     for k, name in enumerate(samples):
-        yield PlanCall(name, k, sample_part, (sent[k], how.gpu, how.threads, *arrays))
+        yield PlanCall(name, k, sample_part, (sent[k], how.gpu, how.threads, *shares[k][1]))
     cuts = f"{key}-cuts"
     yield PlanCall(cuts, 0, cuts_of, (len(sent), *map(task_spec.TaskRef, samples)))
     for k in workers:
-        arguments = (sent[k], how.gpu, how.threads, task_spec.TaskRef(cuts), *arrays)
+        arguments = (sent[k], how.gpu, how.threads, task_spec.TaskRef(cuts), *shares[k][1])
         yield PlanCall(f"{key}-part-{k}", k, sort_part, arguments)
         for to in workers:  # who puts it together fetches this piece, and no other
             taken = (to, task_spec.TaskRef(f"{key}-part-{k}"))

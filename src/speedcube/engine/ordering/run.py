@@ -20,7 +20,6 @@ from ..routines.run import run_routine
 from ..staging.late import ordering, sweeps
 from .counting import args_read, counted
 from .elements import AllElements, Array, Inputs, Store, elements_of
-from .lines import lines_made
 from .parting import parted
 from .scattering import scattered
 from .selecting import selected
@@ -29,6 +28,13 @@ from .weighing import weighed
 
 # Elements that are read block after block; None where they lie in memory.
 Walked: TypeAlias = Callable[[Sequence[Expr], Inputs, int], list[AllElements] | None]
+
+
+def lines_made(source: Through, given: list[AllElements]) -> Array:
+    """What ``source`` makes of its arguments as they are defined: NumPy's, of lines in memory."""
+    held = [one.held().reshape(one.root.shape) for one in given]
+    return np.asarray(OPERATIONS[source.op].meaning(*held, source.options))
+
 
 # By the way that an operation is made.
 _RUN: Final[dict[str, Callable[[Through, list[AllElements]], Array]]] = {

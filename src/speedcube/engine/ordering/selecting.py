@@ -224,4 +224,3 @@ def counted_in(elements: AllElements, brackets: list[Bracket]) -> list[list[Siev
 
     each = elements.each(count, elements.spans())
     return [[thread[k] for thread in each] for k in range(len(brackets))]
-

@@ -53,12 +53,14 @@ class Whole:
 class Calls:
     """The calls of a plan, each after those that it needs; which of them give its results.
 
-    ``wholes``: how each result is put together of those; none: each is one.
+    ``wholes``: how each result is put together of those; none: each is one. ``here``: the names of
+    calls that this process makes instead.
     """
 
     all: tuple[PlanCall, ...]
     results: tuple[str, ...]
     wholes: tuple[Whole, ...] = ()
+    here: frozenset[str] = frozenset()
 
     def whole(self, values: list[Any]) -> Iterator[Any]:
         """Each result; ``values``, which those of ``results`` gave, go."""
@@ -68,7 +70,7 @@ class Calls:
 
 
 def taken_here(calls: Sequence[PlanCall], results: Sequence[str], here: Collection[str]) -> Calls:
-    """``calls`` whose results are ``results``, of which those ``here`` are put together here."""
+    """Those of ``calls`` that ``results`` need, of which those ``here`` are put together here."""
     by_name = {call.name: call for call in calls}
     names: list[str] = []
     wholes = []
@@ -76,6 +78,11 @@ def taken_here(calls: Sequence[PlanCall], results: Sequence[str], here: Collecti
         needs = by_name[name].needs if name in here else [name]
         wholes.append(Whole(len(needs), by_name[name] if name in here else None))
         names += needs
-    return Calls(
-        tuple(call for call in calls if call.name not in here), tuple(names), tuple(wholes)
-    )
+    needed, open_ = set[str](), [*names]
+    while open_:
+        name = open_.pop()
+        if name not in needed:
+            needed.add(name)
+            open_ += by_name[name].needs
+    used = tuple(call for call in calls if call.name in needed)
+    return Calls(used, tuple(names), tuple(wholes), frozenset(here))

@@ -9,7 +9,7 @@ costs of the plan, the workers and their threads; results have the same bits whe
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from ....plan.stages import Part, Stage, make_stage
 from ..losses import on_loop, reported
 from ..remote import sent_part, sent_pass
 from ..watch import Watch, identity
-from .calls import PlanCall
+from .calls import Calls, PlanCall
 from .joining import chain_parts, join_parts
 
 WORK: Final = 0.5  # seconds of a piece by the plan's costs, on one thread
@@ -39,6 +39,7 @@ WAYS: Final = {"scan": 2.0, "rounds": 2.0, "exchange": 20.0, "concatenate": 10.0
 # What is exchanged is a task for each two pieces, which take this much of its seconds at most.
 TASK: Final = 5e-3
 TASKS: Final = 0.05
+COPIED: Final = 40.0  # nanoseconds of an element, below which a copy of it takes as long
 FEW: Final = 1 << 13  # results of a round's answer, of which there is one for each piece
 ANSWERS: Final = ("selection", "partition")  # whose answers are no larger for more results
 SIEVES: Final = 1  # the one of their rounds that reads all elements, nearly always
@@ -152,33 +153,67 @@ def threads_of(one: Pass, grain: Grain) -> int:
     return max(1, grain.threads * grain.workers // len(one.visited.parts))
 
 
-def dealt(
-    calls: Sequence[PlanCall], one: Pass, grain: Grain, here: Collection[str]
+def dealt(calls: Sequence[PlanCall], one: Pass, grain: Grain) -> list[PlanCall]:
+    """``calls`` of ``one``, which is cut, each worker's pieces following one another."""
+    count = len(one.visited.parts)
+    return [replace(call, worker=call.worker * grain.workers // count) for call in calls]
+
+
+def copies(
+    found: Calls, cuts: Sequence[tuple[Pass, list[PlanCall]]], grain: Grain | None
 ) -> list[PlanCall]:
-    """``calls`` of ``one``, which is cut, each worker's pieces following one another.
+    """Calls after which a second worker has what pieces gave; ``cuts``: passes and their calls.
 
     Who puts results together fetches each as it comes, so that two have it. Of answers and records
-    that lie with it already another worker has a copy. What joins ``here`` is left to this process.
-    Pieces of an exchange are too many to have twice.
+    that lie with it already another worker has a copy, and of blocks that nobody puts together.
+    What is put together in this process is needed no more once it is here; of what is exchanged
+    there are too many pieces to have them twice.
     """
-    count, workers = len(one.visited.parts), grain.workers
-    moved = {call.name: replace(call, worker=call.worker * workers // count) for call in calls}
-    found, is_exchange = [], one.visited.join == "exchange"
-    for call in moved.values():
-        found.append(call)
-        needs = [moved[name] for name in call.needs if name in moved]
-        if workers < 2 or len(needs) <= workers or call.name in here or is_exchange:
-            continue
-        for need in needs:
-            second = call.worker if call.worker != need.worker else (call.worker + 1) % workers
-            if second != call.worker and call.function in (join_parts, chain_parts):
-                continue  # elements: a copy that nobody reads would take as long as they do
-            fetched = PlanCall(f"{need.name}-too", second, there_too, refs([need.name]), aside=True)
-            found.append(fetched)
-        # Dask drops copies that fewer tasks wait for.
-        waits = refs([call.name, *(need.name for need in needs)])
-        found.append(PlanCall(f"{call.name}-end", call.worker, there_too, waits, aside=True))
-    return found
+    if grain is None or grain.workers < 2:
+        return []
+    used = {call.name: call for call in found.all}
+    made: list[PlanCall] = []
+    for one, calls in cuts:
+        dear = costs.of_element(one.visited.root) > COPIED
+        own = {call.name for call in calls}
+        for call in calls:
+            needs = [used[name] for name in call.needs if name in own and name in used]
+            if len(needs) <= grain.workers or one.visited.join == "exchange":
+                continue
+            if call.name in used:
+                made += _copies_of_joined(call, needs, grain.workers)
+            elif call.name not in found.here and dear:
+                made += _copies_of_blocks(call.name, needs, found.all, grain.workers)
+    return made
+
+
+def _copies_of_joined(
+    call: PlanCall, needs: Sequence[PlanCall], workers: int
+) -> Iterator[PlanCall]:
+    """Copies of what ``call`` reads, until it is done."""
+    for need in needs:
+        second = call.worker if call.worker != need.worker else (call.worker + 1) % workers
+        if second == call.worker or call.function not in (join_parts, chain_parts):
+            yield PlanCall(f"{need.name}-too", second, there_too, refs([need.name]), aside=True)
+        # Of elements a copy that nobody reads would take as long as they do.
+    # Dask drops copies that fewer tasks wait for.
+    waits = refs([call.name, *(need.name for need in needs)])
+    yield PlanCall(f"{call.name}-end", call.worker, there_too, waits, aside=True)
+
+
+def _copies_of_blocks(
+    name: str, blocks: Sequence[PlanCall], calls: Sequence[PlanCall], workers: int
+) -> Iterator[PlanCall]:
+    """Copies of ``blocks`` until all that read some have: what these give stays where it is."""
+    names = {block.name for block in blocks}
+    readers = [call for call in calls if not names.isdisjoint(call.needs)]
+    for block in blocks:
+        second = (block.worker + 1) % workers
+        yield PlanCall(f"{block.name}-too", second, there_too, refs([block.name]), aside=True)
+    for one in readers:
+        yield PlanCall(f"{one.name}-read", one.worker, there_too, refs([one.name]), aside=True)
+    waits = [*(f"{one.name}-read" for one in readers), *(block.name for block in blocks)]
+    yield PlanCall(f"{name}-end", 0, there_too, refs(waits), aside=True)
 
 
 def there_too(*_: Any) -> None:

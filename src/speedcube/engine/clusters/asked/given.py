@@ -1,0 +1,164 @@
+"""What parts read of stages before them: the blocks that have it, where a whole array is large.
+
+A stage that stores its result in parts leaves a block with each worker. Who reads it part by part,
+too, is given the block that has what it reads, or what it reads of several; most often that lies
+with the same worker. So the array is never put together, and no worker has all of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field, replace
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .... import dtypes
+from ....dataclass import dataclass
+from ....expr.nodes import Expr, Leaf, Map, StageResult, leaves
+from ....expr.piecewise.regions import pieced
+from ....expr.push import Nodes
+from ....late import task_spec
+from ....plan.stages import Part, Stage
+from .calls import PlanCall
+
+Array: TypeAlias = NDArray[Any]
+Span: TypeAlias = tuple[int, int]  # elements of a result in C order
+
+LARGE: Final = 1 << 20  # bytes of a result below which all of it goes to who reads of it
+TWICE: Final = 1.5  # times all of it that its readers may read together, as stencils do
+
+
+@dataclass(frozen=True)
+class ResultBlock:
+    """The call that gives the elements ``[start, stop)`` of a result, in C order."""
+
+    name: str
+    start: int
+    stop: int
+
+
+@dataclass
+class Given:
+    """What stages gave so far: whole, and of those that lie in blocks which."""
+
+    ready: dict[int, Any]
+    blocks: dict[int, tuple[ResultBlock, ...]] = field(default_factory=dict)
+    cuts: dict[tuple[int, Span], PlanCall] = field(default_factory=dict)
+    new: list[PlanCall] = field(default_factory=list)  # of ``cuts``, those not yet taken
+
+    def all(self, stage: Stage) -> list[Any]:
+        """What stands for the arrays that ``stage`` reads."""
+        return [self.ready[id(need)] for need in stage.needs]
+
+    def keep(self, stage: Stage, parts: Sequence[Part], axis: int, names: Sequence[str]) -> None:
+        """The calls ``names`` give ``parts`` of the result of ``stage``, along its ``axis``."""
+        shape = stage.shape
+        size = math.prod(shape)
+        small = size * dtypes.itemsize(stage.dtype) < LARGE
+        if small or math.prod(shape[:axis]) != 1 or len(parts) < 2:
+            return
+        each = size // shape[axis]
+        self.blocks[id(stage.result)] = tuple(
+            ResultBlock(name, part.start * each, part.stop * each)
+            for name, part in zip(names, parts, strict=True)
+        )
+
+    def taken(self) -> Iterator[PlanCall]:
+        """The calls that cut blocks, each once."""
+        while self.new:
+            yield self.new.pop(0)
+
+    def each(self, stage: Stage, parts: Sequence[Part]) -> list[tuple[Part, list[Any]]]:
+        """Each of ``parts`` of ``stage``, with what stands for the arrays that it reads."""
+        whole = self.all(stage)
+        spans = {
+            id(need): found
+            for need in stage.needs
+            if id(need) in self.blocks and (found := _spans(need, parts))
+        }
+        if not spans:
+            return [(part, whole) for part in parts]
+        return [self._part(stage, part, k, spans) for k, part in enumerate(parts)]
+
+    def _part(
+        self, stage: Stage, part: Part, number: int, spans: dict[int, list[Span]]
+    ) -> tuple[Part, list[Any]]:
+        arrays, here = [], dict[int, tuple[StageResult, int]]()
+        for need in stage.needs:
+            if id(need) not in spans:
+                arrays.append(self.ready[id(need)])
+                continue
+            start, stop = spans[id(need)][number]
+            here[id(need)] = StageResult((stop - start,), need.dtype), start
+            arrays.append(self._elements(id(need), (start, stop), number))
+        return replace(part, root=_over(part.root, here)), arrays
+
+    def _elements(self, need: int, span: Span, worker: int) -> Any:
+        """What stands for the elements of ``span``."""
+        start, stop = span
+        blocks = [b for b in self.blocks[need] if b.start < stop and b.stop > start]
+        refs = [task_spec.TaskRef(block.name) for block in blocks]
+        if len(blocks) == 1 and (blocks[0].start, blocks[0].stop) == span:
+            return refs[0]
+        key = need, span
+        if key not in self.cuts:
+            first = blocks[0].start
+            arguments = (start - first, stop - first, *refs)
+            name = f"{self.ready[need].key}-from-{start}-to-{stop}"
+            self.cuts[key] = PlanCall(name, worker, elements_of_blocks, arguments)
+            self.new.append(self.cuts[key])
+        return task_spec.TaskRef(self.cuts[key].name)
+
+
+def elements_of_blocks(start: int, stop: int, *blocks: Array) -> Array:
+    """Task: the elements ``[start, stop)`` of ``blocks``, one after the other."""
+    flat = [block.reshape(-1) for block in blocks]
+    return (flat[0] if len(flat) == 1 else np.concatenate(flat))[start:stop]
+
+
+def _spans(need: Any, parts: Sequence[Part]) -> list[Span]:
+    """The elements of ``need`` that each of ``parts`` reads; none where that is most of it."""
+    if len(parts) < 2 or not isinstance(need, StageResult):
+        return []
+    if any(pieced(part.root) for part in parts):
+        return []
+    found = []
+    for part in parts:
+        ends = [*_ends(leaf for leaf in leaves(part.root) if leaf.source is need)]
+        if not ends:
+            return []
+        found.append((min(start for start, _ in ends), max(stop for _, stop in ends)))
+    read = sum(stop - start for start, stop in found)
+    return found if read <= TWICE * math.prod(need.shape) else []
+
+
+def _ends(readers: Iterable[Leaf]) -> Iterator[Span]:
+    """The first element that each of ``readers`` reads of its source, and where it ends."""
+    for leaf in readers:
+        reach = [step * (n - 1) for step, n in zip(leaf.strides, leaf.shape, strict=True)]
+        if 0 not in leaf.shape:
+            least = leaf.offset + sum(min(0, one) for one in reach)
+            yield least, leaf.offset + sum(max(0, one) for one in reach) + 1
+
+
+def _over(root: Expr, here: dict[int, tuple[StageResult, int]]) -> Expr:
+    """``root`` that reads, in place of sources by their ids, elements of them from a place on."""
+    nodes = Nodes()
+
+    def leaf(one: Leaf) -> Leaf:
+        if id(one.source) not in here:
+            return one
+        source, start = here[id(one.source)]
+        return Leaf(source, one.shape, one.offset - start, one.strides)
+
+    def over(one: Expr) -> Expr:
+        made = nodes.rebuilt(one, one.shape, leaf)
+        assert made is not None
+        return made
+
+    if isinstance(root, Map) and root.op == "several":  # of any shapes
+        return replace(root, args=tuple(map(over, root.args)))
+    return over(root)

@@ -1,0 +1,158 @@
+"""Parts that read the blocks of stages before them, which nobody puts together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from oracle import assert_same_bits
+
+import speedcube as sc
+from speedcube.engine.clusters.asked import given, pieces
+from speedcube.engine.clusters.asked.calls import Calls, PlanCall
+from speedcube.engine.clusters.asked.given import elements_of_blocks
+from speedcube.engine.clusters.asked.joining import join_parts
+from speedcube.engine.clusters.asked.pieces import Grain
+from speedcube.engine.clusters.plans import How, calls_of
+from speedcube.expr.space import TILE
+from speedcube.plan.plan import Resources, make_plan
+
+pytestmark = pytest.mark.cluster
+distributed = pytest.importorskip("distributed")
+
+WORKERS: Final = 3
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    where = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
+    shape = {"n_workers": WORKERS, "threads_per_worker": 1}
+    with (
+        distributed.LocalCluster(**shape, **where) as cluster,
+        distributed.Client(cluster, set_as_default=False) as connected,
+    ):
+        yield connected
+
+
+def _long(*shape: int) -> Any:
+    """Elements that take more operations than one kernel has."""
+    x = sc.random.default_rng(5).normal(size=shape)
+    for _ in range(70):
+        x = sc.sin(x) + 1
+    return x
+
+
+def _around(u: Any) -> Any:
+    return u[:-2] + u[1:-1] * 2 + u[2:]
+
+
+PROGRAMS: Final[dict[str, Callable[[], Any]]] = {
+    "elements": lambda: sc.sqrt(_long(200_000)) + 1,
+    "a stencil": lambda: _around(_long(200_000)),
+    "rows around": lambda: _around(_long(500, 400)),
+    "backwards": lambda: _long(200_000)[::-1] - 1,
+    "some": lambda: _long(200_000)[10:-5:3] * 2,
+    "rows": lambda: _long(500, 400).mean(axis=1),
+    "columns": lambda: _long(500, 400).std(axis=0),
+    "a sum": lambda: _long(200_000).sum(),
+    "a place": lambda: _long(200_000).argmax(),
+    "a median": lambda: sc.median(_long(200_000)),
+    "sorted": lambda: sc.sort(_long(200_000)),
+    "sorted rows": lambda: sc.sort(_long(500, 400), axis=1),
+    "running sums": lambda: _long(200_000).cumsum(),
+    "running sums of rows": lambda: _long(500, 400).cumsum(axis=1) * 2,
+    "a product": lambda: (1 + _long(200_000) * 1e-9).prod(),
+    "transposed": lambda: (_long(500, 400).T + sc.arange(500.0)).max(axis=1),
+    "weights": lambda: sc.bincount(sc.arange(200_000) % 7, weights=_long(200_000)),
+    "taken": lambda: sc.take(_long(200_000), sc.arange(199_999, -1, -2)),
+    "joined": lambda: sc.concatenate([_long(100_000), _long(150_000)])[5:] * 3,
+    "integers": lambda: (_long(400_000) * 1e9).astype("int64") // 7,
+    "nothing": lambda: _long(200_000)[:0].sum(),
+}
+
+
+def _calls(array: Any, grain: Grain | None = None) -> Calls:
+    resources = Resources("a cluster", WORKERS, shared=False, apart=True)
+    plan = make_plan([array._expr], resources, "a test", TILE)
+    return calls_of(plan, {}, "x", How(hand_over=True, grain=grain, here=True))
+
+
+def _by_name(calls: Calls) -> dict[str, PlanCall]:
+    return {call.name: call for call in calls.all}
+
+
+@pytest.mark.parametrize("in_pieces", [False, True])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_bits(client: Any, name: str, in_pieces: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(given, "LARGE", 0)
+    if in_pieces:
+        monkeypatch.setattr(pieces, "WORK", 3e-4)
+    array = PROGRAMS[name]()
+    assert_same_bits(array.compute(on=client), array.compute(on="core"))
+
+
+def test_several_results_of_blocks(client: Any) -> None:
+    x = _long(300_000)
+    found = sc.compute(x.sum(), x.max(), x * 2, x[::2].mean(), on=client)
+    for one, wanted in zip(
+        found, sc.compute(x.sum(), x.max(), x * 2, x[::2].mean(), on="core"), strict=True
+    ):
+        assert_same_bits(one, wanted)
+
+
+def test_each_part_reads_its_own_block_and_nobody_puts_them_together() -> None:
+    calls = _by_name(_calls(sc.sqrt(_long(200_000)) + 1))
+    assert "x-0" not in calls
+    for k in range(WORKERS):
+        assert calls[f"x-1-part-{k}"].needs == [f"x-0-part-{k}"]
+        assert calls[f"x-1-part-{k}"].worker == calls[f"x-0-part-{k}"].worker
+    asked = [call for call in _calls(sc.median(_long(200_000) * 2)).all if "-0-part-" in call.name]
+    assert [call.needs for call in asked] == [[]] * WORKERS
+
+
+def test_what_lies_in_two_blocks_is_cut_out_of_both() -> None:
+    calls = _by_name(_calls(_around(_long(200_000))))
+    assert "x-1" not in calls
+    read = [calls[f"x-2-part-{k}"].needs for k in range(WORKERS)]
+    cut = [calls[name] for (name,) in read]
+    assert {one.function for one in cut} == {elements_of_blocks}
+    assert [one.needs for one in cut] == [
+        ["x-1-part-0", "x-1-part-1"],
+        ["x-1-part-1", "x-1-part-2"],
+        ["x-1-part-1", "x-1-part-2"],
+    ]
+    assert [one.worker for one in cut] == [0, 1, 2]
+    x = np.arange(12).reshape(4, 3)
+    assert_same_bits(elements_of_blocks(4, 9, x[:2], x[2:]), np.arange(4, 9))
+
+
+def test_small_results_and_those_read_by_all_are_put_together() -> None:
+    for array in (
+        _long(100_000) * 2,  # 800 kB
+        _long(500, 400).T + sc.arange(500.0),  # parts are rows of what lies in columns
+        _long(200_000).cumsum(),  # its parts are positions of one line
+    ):
+        calls = _by_name(_calls(array))
+        assert calls["x-0"].function is join_parts
+        assert calls["x-1-part-0"].needs == ["x-0"]
+
+
+def test_a_second_worker_has_blocks_that_took_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "WORK", 3e-4)
+    calls = _by_name(_calls(sc.sqrt(_long(200_000)) + 1, Grain(WORKERS)))
+    blocks = [call for name, call in calls.items() if name.startswith("x-0-part-")]
+    made = [call for call in blocks if not call.aside]
+    readers = {name for name, call in calls.items() if "x-0-from-" in name and not call.aside}
+    assert len(made) > WORKERS
+    for call in made:
+        copy = calls[f"{call.name}-too"]
+        assert copy.needs == [call.name]
+        assert copy.worker == (call.worker + 1) % WORKERS
+    waits = calls["x-0-end"].needs
+    assert {call.name for call in made} < {*waits}
+    assert len(readers) > WORKERS
+    assert {f"{name}-read" for name in readers} < {*waits}
+    monkeypatch.setattr(pieces, "COPIED", 1e3)
+    assert not any(name.endswith("-too") for name in _by_name(_calls(_long(200_000) * 2)))
