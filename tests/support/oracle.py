@@ -255,9 +255,13 @@ _KEEP: list[NativeKernel] = []
 
 
 def run_body(
-    body: Body, inputs: dict[str, np.ndarray], target: str, params: np.ndarray | None = None
+    body: Body,
+    inputs: dict[str, np.ndarray],
+    target: str,
+    params: np.ndarray | None = None,
+    quick: bool = False,
 ) -> np.ndarray:
-    """Output ``x`` of ``body`` as machine code for ``target``.
+    """Output ``x`` of ``body`` as machine code for ``target``, ``quick`` to compile or full.
 
     Inputs are leaf0, leaf1 ..., or memory<k>, which a gather reads, in the place of a leaf.
     """
@@ -270,9 +274,8 @@ def run_body(
         for name, array in inputs.items()
     )
     program = Program(leaves, body, Sink("store", body.output_type("x")), 0, 0, False)
-    kernel = load_object(
-        compile_object(source(program, target, styles(program, target)[1]), target)
-    )
+    style = styles(program, target)[0 if quick else 1]
+    kernel = load_object(compile_object(source(program, target, style), target))
     _KEEP.append(kernel)
     out = np.empty(count, body.output_type("x"))
     geometry = [0, 1, 0, 1, 0, count, TILE, 1, *itertools.chain(*([0, 1] for _ in arrays)), 0, 1]

@@ -42,6 +42,7 @@ GPU_TRAFFIC: Final = 3.0
 
 # What makes a kernel long to compile, and the most of it that one kernel has: 0.3 s.
 HEAVY: Final = 4
+HEAVIER: Final = {"acosh": 5, "asinh": 5, "erf": 6, "erfc": 6, "gammaln": 13, "power": 5}
 MOST: Final = 256
 
 _SLOW: Final = frozenset(("divide", "sqrt", "floor_divide", "remainder", "gcd", "gather"))
@@ -78,7 +79,8 @@ def weight(node: Expr) -> int:
     """How much ``node`` alone adds to a kernel."""
     if isinstance(node, Leaf):
         return 0
-    return HEAVY if node.op in ELEMENTARY or node.op in SAMPLERS else 1
+    heavy = node.op in ELEMENTARY or node.op in SAMPLERS
+    return HEAVIER.get(node.op, HEAVY) if heavy else 1
 
 
 def reads(leaf: Leaf) -> int:

@@ -126,7 +126,7 @@ def styles(program: Program, target: str) -> tuple[Style, Style]:
         line = LINE // 2 if foresees() and _is_copy(program, widest) else LINE
         style = replace(FULL[target], lanes=line // widest)
         return style, style
-    return QUICK[target], FULL[target]
+    return replace(QUICK[target], calls=True), FULL[target]
 
 
 def _is_copy(program: Program, widest: int) -> bool:

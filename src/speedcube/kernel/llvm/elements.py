@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from ...dataclass import dataclass
 from ..ir import Body
 from ..program import LeafCode, Program
-from .emit import emit
+from .emit import emit, has_many_rare
 from .memory import (
     AHEAD,
     ALIGN,
@@ -76,7 +76,8 @@ class Elements:
     def __init__(self, program: Program, style: Style) -> None:
         self.program, self.style = program, style
         in_rows = any((leaf.kind, leaf.mode) == COUNTED for leaf in program.leaves)
-        self.text = Text(style.lanes, style.permuted, in_rows)
+        calls = style.calls or has_many_rare(program.element)
+        self.text = Text(style.lanes, style.permuted, in_rows, calls)
         self.layout = scratch_layout(program)
         self.outer = program.kept + program.reduced
         # Of each leaf and the result along the tile loop, and times the number of the lane. Read

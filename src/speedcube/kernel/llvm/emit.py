@@ -11,6 +11,17 @@ from ..ir import Body, Instr
 from .memory import ALIGN, gather
 from .text import SCALAR, Text, literal
 
+# Instructions of a body that is rare from which on it may be a function, and how many such bodies
+# are always: calls cost the others registers, a tenth of a sine's speed, and a sine for any number
+# is compiled in a seventh of the time.
+_LONG: Final = 150
+_MANY: Final = 8
+
+
+def has_many_rare(body: Body) -> bool:
+    """Whether ``body`` would take long to compile for bodies in it that are rare."""
+    return sum(one.op == "rare" and len(one.imm.instrs) >= _LONG for one in body.instrs) >= _MANY
+
 
 def emit(text: Text, body: Body, inputs: Mapping[str, str], params: str) -> dict[str, str]:
     """``body`` as vector instructions; the names of its outputs."""
@@ -221,8 +232,13 @@ def _rare(t: Text, i: Instr, types: list[str], a: list[str]) -> str:
     variable = t.variable(v, a[1], "rare")
     wanted = t.call("i1", f"llvm.vector.reduce.or.v{t.lanes}i1", ones, a[0])
     with t.when(wanted, rarely=True):
-        inputs = dict(zip((name for name, _ in i.imm.inputs), a[2:], strict=True))
-        rare = emit(t, i.imm, inputs, "")["x"]
+        names, values = [name for name, _ in i.imm.inputs], a[2:]
+        if t.calls and len(i.imm.instrs) >= _LONG:
+            own = t.function(t.vector(SCALAR[one]) for one in types[2:])
+            made = emit(own, i.imm, dict(zip(names, own.given, strict=True)), "")["x"]
+            rare = t.called(own, v, made, values)
+        else:
+            rare = emit(t, i.imm, dict(zip(names, values, strict=True)), "")["x"]
         t.store(v, t.op(f"select {ones} {a[0]}, {v} {rare}, {v} {a[1]}"), variable)
     return t.load(v, variable)
 

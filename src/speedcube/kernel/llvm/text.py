@@ -7,7 +7,8 @@ serves AVX-512, AVX2 and plain code.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
 from typing import Any, Final
@@ -40,12 +41,14 @@ class Style:
 
     Elements in a vector, whether rounds of a stream stay loops, how many float32 numbers one
     permutation chooses from, and whether what comes next along a line of memory is asked for.
+    ``calls``: what is rare and long is a function of its own, for a tenth of the speed.
     """
 
     lanes: int
     rolled: bool
     permuted: int
     asks: bool
+    calls: bool = False
 
 
 @dataclass
@@ -55,6 +58,7 @@ class Text:
     lanes: int
     permuted: int = 16  # float32 numbers that one permutation chooses from
     in_rows: bool = False  # what is gathered may lie side by side, as where whole rows are taken
+    calls: bool = False  # what is rare and long is a function of its own
     lines: list[str] = field(default_factory=list)
     allocas: list[str] = field(default_factory=list)
     declares: set[str] = field(default_factory=set)
@@ -134,6 +138,20 @@ class Text:
         self.declares.add(f"declare {result} @{function}({', '.join([argument] * len(values))})")
         return self.op(f"call {result} @{function}({', '.join(f'{argument} {v}' for v in values)})")
 
+    def function(self, types: Iterable[str]) -> FunctionText:
+        """The text of a function of arguments of these ``types``."""
+        return FunctionText(self.lanes, self.permuted, types=tuple(types))
+
+    def called(self, own: FunctionText, result: str, value: str, values: Iterable[str]) -> str:
+        """What the function ``own`` gives: its ``value``. Those of the same text are one."""
+        lines = "\n".join([*own.allocas, *own.lines, f"  ret {result} {value}"])
+        name = f"@rare_{zlib.crc32(lines.encode()):08x}"
+        given = ", ".join(map(" ".join, zip(own.types, own.given, strict=True)))
+        head = f'define internal {result} {name}({given}) noinline cold nounwind "no-builtins"'
+        self.declares |= {*own.declares, f"{head} {{\n{lines}\n}}"}
+        arguments = ", ".join(map(" ".join, zip(own.types, values, strict=True)))
+        return self.op(f"call {result} {name}({arguments})")
+
     @contextmanager
     def loop(self, start: str | int, stop: str, step: str | int = 1) -> Iterator[str]:
         """``for (i = start; i < stop; i += step)``."""
@@ -162,6 +180,18 @@ class Text:
         yield
         self.line(f"br label %{done}")
         self.label(done)
+
+
+@dataclass
+class FunctionText(Text):
+    """The text of a function that another one calls."""
+
+    types: tuple[str, ...] = ()
+
+    @property
+    def given(self) -> list[str]:
+        """Its arguments."""
+        return [f"%given{k}" for k in range(len(self.types))]
 
 
 def masked(text: Text, scalar: str, mask: str | None, value: str, otherwise: str) -> str:
