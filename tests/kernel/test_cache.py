@@ -477,3 +477,14 @@ def test_kernels_can_be_forgotten() -> None:
 def test_this_sessions_cache_is_not_the_users() -> None:
     assert cache.kernel_cache().directory == Path(os.environ["SPEEDCUBE_CACHE_DIR"])
     assert tiers.kernel_cache is gpu.kernel_cache is cache.kernel_cache
+
+
+def test_full_code_that_is_soon_compiled_comes_sooner(tier: Callable[[], Tiers]) -> None:
+    x = sc.asarray(np.arange(5.0))
+    for _ in range(9):
+        x = sc.sin(x)
+    long = Tiers(_program(x), BEST)
+    assert (long.enough, tier().enough) == (1000 // tiers.SOONER, 1000)
+    quick = long.kernel(60)
+    assert long.kernel(2) is not quick
+    assert long.full is not None

@@ -15,11 +15,14 @@ from typing import Final
 from ..dataclass import dataclass
 from ..kernel.cache import kernel_cache
 from ..kernel.llvm.compile import NativeKernel, build, is_stored, load, styles
+from ..kernel.llvm.emit import has_many_rare
 from ..kernel.llvm.text import Style
 from ..kernel.program import Program
 
 # A full kernel takes 80 ms more to compile and saves about a nanosecond an element.
 FULL_PAYS: Final = 1 << 26
+# So much sooner where it calls what is rare, too: of 63 sines it takes 250 ms more and saves 100.
+SOONER: Final = 16
 
 
 @dataclass(eq=False)
@@ -37,13 +40,18 @@ class Tiers:
     def styles(self) -> tuple[Style, Style]:
         return styles(self.program, self.target)
 
+    @cached_property
+    def enough(self) -> int:
+        """How many elements pay for full code."""
+        return FULL_PAYS // SOONER if has_many_rare(self.program.element) else FULL_PAYS
+
     def kernel(self, visits: int) -> NativeKernel:
         """The kernel to compute ``visits`` elements with."""
         if self.full is not None:
             return self.full
         with self.lock:  # one thread compiles, others wait
             self.seen += visits
-            return self._full() if self.seen >= FULL_PAYS else self._quick()
+            return self._full() if self.seen >= self.enough else self._quick()
 
     def _full(self) -> NativeKernel:
         style = self.styles[1]
