@@ -141,6 +141,7 @@ def test_small_results_and_those_read_by_all_are_put_together() -> None:
 
 def test_a_second_worker_has_blocks_that_took_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "WORK", 3e-4)
+    monkeypatch.setattr(pieces, "COPIED", 40.0)
     calls = _by_name(_calls(sc.sqrt(_long(200_000)) + 1, Grain(WORKERS)))
     blocks = [call for name, call in calls.items() if name.startswith("x-0-part-")]
     made = [call for call in blocks if not call.aside]
@@ -154,5 +155,5 @@ def test_a_second_worker_has_blocks_that_took_long(monkeypatch: pytest.MonkeyPat
     assert {call.name for call in made} < {*waits}
     assert len(readers) > WORKERS
     assert {f"{name}-read" for name in readers} < {*waits}
-    monkeypatch.setattr(pieces, "COPIED", 1e3)
+    monkeypatch.setattr(pieces, "COPIED", 60.0)
     assert not any(name.endswith("-too") for name in _by_name(_calls(_long(200_000) * 2)))

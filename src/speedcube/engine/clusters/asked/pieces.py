@@ -2,8 +2,9 @@
 
 What such parts give is elements, or answers about a share, and lies with their worker. So each
 piece is a task of its own. The driver takes those of what is asked for as they come. Answers and
-records lie with a second worker, too, until they are read. Positions of pieces follow from the
-costs of the plan, the workers and their threads; results have the same bits wherever they are cut.
+records lie with a second worker, too, until they are read; so do elements that took very long.
+Positions of pieces follow from the costs of the plan, the workers and their threads; results have
+the same bits wherever they are cut.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from .joining import chain_parts, join_parts
 
 WORK: Final = 0.5  # seconds of a piece by the plan's costs, on one thread
 MANY: Final = 32  # threads of all workers, beyond which pieces are longer: a scheduler is but one
-LEAST: Final = 3  # pieces of a thread, below which a part stays whole
+LEAST: Final = 1.5  # pieces of a thread, below which a part stays whole
 MOST: Final = 1 << 11  # pieces of a stage
 GPU: Final = 128  # so many times as fast as a core is a GPU taken for
 # Nanoseconds of an element beside those that make it, by the way that it is taken.
@@ -39,7 +40,9 @@ WAYS: Final = {"scan": 2.0, "rounds": 2.0, "exchange": 20.0, "concatenate": 10.0
 # What is exchanged is a task for each two pieces, which take this much of its seconds at most.
 TASK: Final = 5e-3
 TASKS: Final = 0.05
-COPIED: Final = 40.0  # nanoseconds of an element, below which a copy of it takes as long
+# Nanoseconds of an element from which on a second worker has its block: a copy by TLS takes 16 of
+# them, which is 2 % then. Those that took less are made again by all: a share of the others' time.
+COPIED: Final = 800.0
 FEW: Final = 1 << 13  # results of a round's answer, of which there is one for each piece
 ANSWERS: Final = ("selection", "partition")  # whose answers are no larger for more results
 SIEVES: Final = 1  # the one of their rounds that reads all elements, nearly always
