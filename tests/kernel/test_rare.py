@@ -53,7 +53,9 @@ def test_quick_text_calls_one_function_and_full_text_none() -> None:
     target = targets()[0]
     quick, full = (_text(_chain("sin", 4), target, tier) for tier in (0, 1))
     assert len(re.findall(r"define internal <8 x double> @rare_", quick)) == 1
-    assert len(re.findall(r"= call <8 x double> @rare_", quick)) == 2 * 4  # whole vectors, and the last
+    assert (
+        len(re.findall(r"= call <8 x double> @rare_", quick)) == 2 * 4
+    )  # whole vectors, and the last
     assert "@rare_" not in full
 
 

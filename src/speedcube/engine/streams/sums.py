@@ -156,8 +156,8 @@ def _rounded(a: Bounded, dtype: str, positive: bool) -> tuple[Array, Array]:
     if dtype == "float64":
         result, certain = value, (ends[0] == value) & (ends[1] == value)
     else:
-        result = value.astype(dtype)
-        certain = _within(result, value, tail, more)
+        result, exact = value.astype(dtype), (tail == 0) & (more == 0)
+        certain = exact | _within(result, value, tail, more)  # one that is known may be a tie
     return result, certain & usual
 
 

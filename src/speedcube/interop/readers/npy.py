@@ -27,8 +27,9 @@ from ...expr.sources.tiled import Box, page_memory
 from ...files import open_regular, regular_handle
 
 _AT_ONCE: Final = 1 << 20  # bytes that are best read together
-_LEAST_PIECE: Final = 1 << 13  # bytes; with shorter ones what lies between is read, too
-_MOST_UNASKED: Final = 4  # times what is asked for, that is read along with it
+_LEAST_PIECE: Final = 1 << 13  # bytes that are worth asking for, however near the next are
+# Bytes between two that are read along with both: to ask for the second takes as long.
+_NEAR: Final = 1 << 13
 # What NumPy raises of headers that are wrong; of nesting, Python's compiler raises MemoryError.
 _WRONG: Final = (
     *(ValueError, TypeError, SyntaxError, ArithmeticError, EOFError, RecursionError),
@@ -100,19 +101,26 @@ class NpyFile:
         first = _flat((s.start for s in box), self.shape)
         ends = (s.start + (n - 1) * s.step for s, n in zip(box, counts, strict=True))
         span, asked = _flat(ends, self.shape) + 1 - first, math.prod(counts)
-        down, size = self._pieces(box, counts, out) if span > asked else ([], 0)
-        if size and len(down) == 1:
+        down, run = self._pieces(box, counts) if span > asked else ([], asked)
+        between = (span - asked) * self.itemsize * run // asked  # of two pieces
+        straight = out.dtype == np.dtype(self.kind) and out.flags.c_contiguous
+        far = between > _NEAR or run * self.itemsize >= _LEAST_PIECE
+        if straight and span > asked and far and len(down) == 1:
             step = c_strides(self.shape)[down[0]] * box[down[0]].step
+            size = run * self.itemsize
             self._evenly(handle, first * self.itemsize, step * self.itemsize, size, out)
             return
-        if size or span > _MOST_UNASKED * asked:
-            axis = next(k for k, n in enumerate(counts) if n > 1)
-            for k, at in enumerate(range(box[axis].start, box[axis].stop, box[axis].step)):
-                here = (*box[:axis], slice(at, at + 1, 1), *box[axis + 1 :])
-                self._fill(handle, here, out[(slice(None),) * axis + (slice(k, k + 1),)])
+        most = 1 if span > asked and far else self._at_once(box, counts, span)
+        axis = next((k for k, n in enumerate(counts) if n > 1), 0)
+        if most < counts[axis]:
+            for k in range(0, counts[axis], most):
+                begin, step = box[axis].start + k * box[axis].step, box[axis].step
+                some = slice(begin, min(begin + most * step, box[axis].stop), step)
+                here = (*box[:axis], some, *box[axis + 1 :])
+                self._fill(handle, here, out[(slice(None),) * axis + (slice(k, k + most),)])
             return
         start = self.offset + first * self.itemsize
-        if span == asked and out.dtype == np.dtype(self.kind) and out.flags.c_contiguous:
+        if span == asked and straight:
             self._bytes(handle, start, out)
             return
         memory = page_memory(span * self.itemsize).view(self.kind)
@@ -120,19 +128,23 @@ class NpyFile:
         strides = (s * k * self.itemsize for s, k in zip(c_strides(self.shape), steps, strict=True))
         out[...] = as_strided(memory, counts, tuple(strides))
 
-    def _pieces(
-        self, box: Box, counts: tuple[int, ...], out: NDArray[Any]
-    ) -> tuple[list[int], int]:
-        """The axes along which ``box`` is pieces that lie apart, and the bytes of one.
-
-        No bytes where pieces are short, or ``out`` has no place for them as they are.
-        """
+    def _pieces(self, box: Box, counts: tuple[int, ...]) -> tuple[list[int], int]:
+        """The axes along which ``box`` is pieces that lie apart, and the elements of one."""
         cut = max(k for k, n in enumerate(counts) if n < self.shape[k])  # all behind are whole
-        down = [k for k, n in enumerate(counts[:cut]) if n > 1]
-        size = math.prod(counts[cut:]) * self.itemsize
-        straight = out.dtype == np.dtype(self.kind) and out.flags.c_contiguous
-        apart = counts[cut] > 1 and box[cut].step > 1
-        return down, 0 if apart or not straight or size < _LEAST_PIECE else size
+        if counts[cut] > 1 and box[cut].step > 1:
+            cut += 1
+        return [k for k, n in enumerate(counts[:cut]) if n > 1], math.prod(counts[cut:])
+
+    def _at_once(self, box: Box, counts: tuple[int, ...], span: int) -> int:
+        """Along the first axis of which there is more than one, how many are read together.
+
+        With what lies between. All of what follows one another.
+        """
+        axis = next((k for k, n in enumerate(counts) if n > 1), 0)
+        if span in (1, math.prod(counts)) or span * self.itemsize <= _AT_ONCE:
+            return counts[axis]
+        each = c_strides(self.shape)[axis] * box[axis].step * self.itemsize
+        return max(1, int(_AT_ONCE // each))
 
     def _evenly(self, handle: int, first: int, step: int, size: int, out: NDArray[Any]) -> None:
         """Fill ``out`` with pieces of ``size`` bytes that lie ``step`` apart."""
