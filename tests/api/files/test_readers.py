@@ -11,6 +11,7 @@ import pytest
 
 import speedcube as sc
 from speedcube import errors
+from speedcube.api.files import parquet
 
 zarr = pytest.importorskip("zarr", reason='needs pip install "speedcube[io]"')
 DATA: Any = np.arange(60.0).reshape(5, 12)
@@ -169,3 +170,12 @@ def test_obstore(tmp_path: Path) -> None:
     store = zarr.storage.ObjectStore(obstore.store.LocalStore(tmp_path, mkdir=True))
     zarr.create_array(store=store, name="x", data=DATA, chunks=(2, 5))
     assert_same(sc.from_zarr(store, "x").compute(), DATA)
+
+
+def test_a_zarr_array_is_opened_without_a_look_at_its_chunks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were searched for Parquet files: of a million chunks that took half a minute."""
+    zarr.create_array(tmp_path / "x", shape=(40,), chunks=(1,), dtype="f8")[...] = np.arange(40.0)
+    monkeypatch.setattr(parquet, "_inside", None)  # calling it would fail
+    assert sc.open(tmp_path / "x").sum().compute() == 780

@@ -64,7 +64,7 @@ def open(path: Any, name: str | None = None) -> Array:
             return the_column(path, name)
         return _stacked([os.fspath(one) for one in path], name)
     place = os.fspath(path)
-    if is_parquet(place) and not _is_zarr(place):
+    if not _is_zarr(place) and is_parquet(place):  # which looks at all files of a folder
         return the_column(place, name)
     if "://" in place or _is_zarr(place):
         return from_zarr(place, name)
