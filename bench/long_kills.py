@@ -111,7 +111,8 @@ def main() -> int:
     rows = measured(given.programs.split(","), given.size, given.workers, given.kills, given.seed)
     about = {"date": time.strftime("%Y-%m-%d"), "cpus": os.cpu_count(), "numpy": np.__version__}
     about |= {"size": given.size, "workers": given.workers, "load": os.getloadavg()[0]}
-    about["command"] = " ".join(["bench/long_kills.py", *sys.argv[1:]])
+    words = [one for one in sys.argv[1:] if one not in ("--json", str(given.json))]
+    about["command"] = " ".join(["bench/long_kills.py", *words])
     if given.json:
         given.json.parent.mkdir(parents=True, exist_ok=True)
         given.json.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
