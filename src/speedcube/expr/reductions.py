@@ -21,7 +21,6 @@ of_pairs: Final[dict[str, Callable[..., Expr]]] = {}
 # What is known without looking; a sum's is 0 of its own dtype.
 _OF_NOTHING: Final = {"any": False, "all": True, "sum": 0, "dot": 0}
 _EXTREME: Final = {"any": "max", "all": "min"}
-_OF_NUMBERS: Final = ("mean", "var", "std")
 _OF_SOMETHING: Final = ("min", "max", "nanmin", "nanmax", "argmin", "argmax")
 
 
@@ -39,8 +38,6 @@ def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: f
         ddof = checked_ddof(ddof)
     for name in casts:
         arg = cast(arg, name)
-    if arg.dtype == "bool" and op in _OF_NUMBERS and len(axes) < len(arg.shape):
-        arg = cast(arg, "uint8")  # of which there are kernels that finish many results
     source = Reduced(op, arg, axes, keepdims, dtype, ddof)
     if 0 in arg.shape and source.count == 0:
         if of_nothing is not None:

@@ -37,7 +37,7 @@ from ..expr.routines.table import ROUTINES
 from . import costs
 from .boxes import Shrunk, shrunk
 from .pieces import MOST_REGIONS, Pieces
-from .requests import ALONE, Cut, Readers, Request, all_of, own_source, readers_of
+from .requests import ALONE, Cut, Readers, Request, all_of, of_numbers, own_source, readers_of
 from .shares import is_asked_again
 from .streams import can_stream, tiled
 
@@ -134,7 +134,7 @@ class _Cutter:
             root = self._whole(root, "cannot be cut into boxes")
         made: Expr | Staged = root if source is None else source
         result = StageResult(made.shape, made.dtype)
-        self.requests.append(Request(root, source, result, why))
+        self.requests.append(Request(*of_numbers(root, source), result, why))
         if source is None:
             self.inside.update(id(node) for node in walk(root) if isinstance(node, Map))
         return result

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from ..dataclass import dataclass
+from ..expr.build import cast
 from ..expr.nodes import (
     STAGED,
     Expr,
@@ -14,6 +16,7 @@ from ..expr.nodes import (
     Map,
     Node,
     Piecewise,
+    Reduced,
     Staged,
     StageResult,
     is_whole,
@@ -21,6 +24,7 @@ from ..expr.nodes import (
 )
 
 ALONE: Final = "what a library takes of a file"  # why a stage is made with no others
+_OF_NUMBERS: Final = ("mean", "var", "std")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,3 +80,12 @@ def readers_of(nodes: Iterable[Node]) -> Readers:
         leaf = whole(args[number], args[number].shape)
         found[number].setdefault((leaf.shape, leaf.offset, leaf.strides), leaf)
     return {number: list(leaves.values()) for number, leaves in found.items()}
+
+
+def of_numbers(root: Expr, source: Staged | None) -> tuple[Expr, Staged | None]:
+    """Many means and spreads of bools as those of numbers, of which kernels finish many."""
+    many = isinstance(source, Reduced) and len(source.axes) < len(root.shape)
+    if source is None or not many or root.dtype != "bool" or source.op not in _OF_NUMBERS:
+        return root, source
+    root = cast(root, "uint8")
+    return root, replace(source, arg=root)

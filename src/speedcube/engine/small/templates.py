@@ -17,6 +17,7 @@ import numpy as np
 from ...dataclass import dataclass
 from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Source, Stored, walk
 from ...philox import round_keys
+from ...plan.requests import of_numbers
 from ...plan.stages import Stage, make_stage
 from ..prepare import Prepared, prepare, prepare_folded, prepare_many
 from ..results import strides_of
@@ -141,7 +142,7 @@ def _prepared(
     if source is not None:
         axes = (0,) if found.line else source.axes
         source = Reduced(source.op, root, axes, False, source.dtype, source.ddof)
-    stage = make_stage(root, source, 1)
+    stage = make_stage(*of_numbers(root, source), 1)
     steps = strides_of(shape, stage.order) if on_host and stage.order else None
     return stage, prepare(stage, stage.parts[0], steps, gpu=not on_host), data
 
