@@ -6,6 +6,7 @@ that is run again. One thread at a time has it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,10 @@ class OnceForAll:
         self.prepared, self.wait = prepared, cupy.cuda.runtime.streamSynchronize
         launcher = Launcher(prepared, None, device)
         self.launches = launches_with(launcher)
+        # Many words of parts are the pool's between two calls: it finds them in microseconds.
+        self.waiting = self.launches.partial.size if self.launches.bytes > KEPT else 0
+        if self.waiting:
+            self.launches = replace(self.launches, partial=cupy.empty(0, np.float64))
         (geometry, self.blocks), *others = self.launches.geometries
         self.is_all = not others and self.launches.bytes <= KEPT
         first = len(geometry)
@@ -47,6 +52,15 @@ class OnceForAll:
         None where these are too many.
         """
         self.words[self.out] = out
+        partial = self._partial()
+        if partial is not None:
+            self.words[-1] = address_word(partial)
         self.packed.launch(self.blocks, stream)
         self.wait(stream)
         return self.launches.failed()
+
+    def _partial(self) -> Any:
+        """Memory where parts wait, for one call; None: it has its own."""
+        import cupy
+
+        return cupy.empty(self.waiting, np.float64) if self.waiting else None
