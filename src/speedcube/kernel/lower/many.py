@@ -41,9 +41,9 @@ MOST_IN_A_ROW: Final = 1 << 22  # elements of a row; beyond, a record costs noth
 LONG_LINE: Final = 1 << 15  # elements from which one result is worth a kernel of its own
 MOST_IN_LOOPS: Final = 1 << 18  # the same where one result has several loops
 # A sum of more float64 than this, of so few at once, is as quick by records (others are not).
-TALL: Final = 1 << 17
-FEW: Final = 16
+TALL, FEW = 1 << 17, 16
 SHORT: Final = 16  # elements of a result up to which their sums are kept in registers
+SHORT_DOT: Final = 64  # the same of products: sums of few are often ties, if these are of float32
 SHORT_ACROSS: Final = 1 << 15
 SHALLOW: Final = 1 << 13  # terms up to which what fine rests lose leaves few results uncertain
 # What an element costs, in vectors' steps: gathered from lines of memory that are read anyway, and
@@ -156,9 +156,9 @@ def is_short(space: Space, source: Reduced) -> bool:
         return False
     if source.op in ("var", "std"):
         return source.count == 2
-    if source.op == "dot" or not is_exact(source.arg):
-        return False
-    return source.count <= SHORT and source.arg.dtype not in ("float16", "float32")
+    most = SHORT_DOT if source.op == "dot" else SHORT
+    known = source.op == "dot" or is_exact(source.arg)
+    return known and source.count <= most and source.arg.dtype not in ("float16", "float32")
 
 
 def is_added(space: Space, source: Reduced) -> bool:

@@ -90,10 +90,10 @@ class ColumnLoops(ColumnSums):
         short = Short(self.sums, self.elements.word(3))
 
         def results(j: str, mask: str | None) -> None:
-            def row(r: str) -> str:
+            def row(r: str) -> dict[str, str]:
                 bases = self.decompose(r, at, self.program.kept, self.program.reduced)
                 tile = Tile(count, bases[:leaves], ["0"] * leaves, at[leaves])
-                return self.elements.element(tile, j, mask)["x"]
+                return self.elements.element(tile, j, mask)
 
             lanes = mask or t.constant(True, "bool")
             for number in range(len(self.many.ops)):

@@ -16,8 +16,9 @@ from .sums import Sums
 
 _LEAST, _MOST = 2.0**-400, 2.0**500  # differences whose squares are in range, with room
 
-# The elements of row r, and the first ones.
-Row: TypeAlias = Callable[[str], str]
+_TINY = 2.0**-900  # products below which what they round away may be no double
+# The elements of row r, and of products what was rounded away from each, by their names.
+Row: TypeAlias = Callable[[str], dict[str, str]]
 
 
 class Short:
@@ -31,18 +32,20 @@ class Short:
         """Doubles, and where they are certain to be the results of operation ``number``."""
         finish = Finish(self.sums, number)
         if finish.op in ("var", "std"):
-            value, certain = finish.given(self._spread(finish, row("0"), row("1")))
+            value, certain = finish.given(self._spread(finish, row("0")["x"], row("1")["x"]))
+        elif finish.op == "dot":
+            value, certain = finish.given(self._dot(row))
         else:
             value, certain = finish.given(self._sum(finish, row))
         return self._with_nan(row, value, certain)
 
     def _sum(self, finish: Finish, row: Row) -> Near:
         d, t, v = self.d, self.t, self.d.double
-        total = t.variable(v, row("0"), "total")
+        total = t.variable(v, row("0")["x"], "total")
         rest = t.variable(v, "zeroinitializer", "rest")
         lost = t.variable(v, "zeroinitializer", "lost")
         with t.loop(1, self.rows) as r:
-            sum_, tail = d.two_sum(t.load(v, total), row(r))
+            sum_, tail = d.two_sum(t.load(v, total), row(r)["x"])
             more, left = d.two_sum(t.load(v, rest), tail)
             t.store(v, sum_, total)
             t.store(v, more, rest)
@@ -50,6 +53,28 @@ class Short:
         value, tail = d.two_sum(t.load(v, total), t.load(v, rest))
         near = Near(value, tail, t.load(v, lost))
         return near if finish.op == "sum" else finish.mean(near)
+
+    def _dot(self, row: Row) -> Near:
+        """The sum of products, each with what was rounded away from it: so few often end in ties.
+
+        Of products near zero that may be no double, and then nothing is certain.
+        """
+        d, t, v, zero = self.d, self.t, self.d.double, self.d.constant(0.0)
+        total, rest, lost = (t.variable(v, "zeroinitializer", "sum") for _ in range(3))
+        with t.loop(0, self.rows) as r:
+            one = row(r)
+            product, error = one["x"], one.get("error", zero)
+            sum_, tail = d.two_sum(t.load(v, total), product)
+            more, left = d.two_sum(t.load(v, rest), tail)
+            more, other = d.two_sum(more, error)
+            t.store(v, sum_, total)
+            t.store(v, more, rest)
+            nothing = d.both(d.is_("eq", product, zero), d.is_("eq", error, zero))
+            known = d.either(nothing, d.is_("ge", d.size(product), d.constant(_TINY)))
+            unknown = d.choose(known, zero, d.constant(math.inf))
+            t.store(v, d.total(t.load(v, lost), d.size(left), d.size(other), unknown), lost)
+        value, tail = d.two_sum(t.load(v, total), t.load(v, rest))
+        return Near(value, tail, t.load(v, lost))
 
     def _spread(self, finish: Finish, x: str, y: str) -> Near:
         """Of two elements: a quarter or half of their difference's square, or its root."""
@@ -92,7 +117,7 @@ class Short:
         with t.when(t.op(f"xor i1 {t.call('i1', name, d.one, certain)}, true"), rarely=True):
             found = t.variable(d.one, "zeroinitializer", "nan")
             with t.loop(0, self.rows) as r:
-                x = row(r)
+                x = row(r)["x"]
                 nan = t.op(f"fcmp uno {d.double} {x}, {x}")
                 t.store(d.one, d.either(t.load(d.one, found), nan), found)
             nan = t.load(d.one, found)
