@@ -50,6 +50,17 @@ def test_any_box(wide: dict[str, Any], kind: str, box: Any, limits: tuple[int, i
     np.testing.assert_array_equal(out, WIDE[box])
 
 
+def test_one_number_and_an_array_without_axes(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.float64(3.5))
+    out = np.zeros(())
+    open_npy(tmp_path / "x.npy")[0].read((), out)
+    assert out == 3.5
+    np.save(tmp_path / "x.npy", np.arange(3.0))
+    out = np.zeros(1)
+    open_npy(tmp_path / "x.npy")[0].read((slice(1, 2, 1),), out)
+    assert out == [1.0]
+
+
 def test_a_column_is_read_with_its_neighbours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

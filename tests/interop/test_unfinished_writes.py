@@ -72,13 +72,16 @@ def ended(kind: str, source: Path, place: Path) -> None:
 
 
 def killed(kind: str, source: Path, place: Path, blocks: int, wait: float) -> list[int]:
-    """The bytes that a process says are done until it is killed, ``blocks`` of them later."""
+    """The bytes that a process says are done until it is killed, ``blocks`` of them later.
+
+    The last is -1 where it came to its end before.
+    """
     with begun(kind, source, place, 0.02) as process:
         assert process.stdout is not None
         done = [int(process.stdout.readline() or -1) for _ in range(blocks)]
         time.sleep(wait)
         process.kill()
-    return done
+    return done if process.returncode else [*done, -1]
 
 
 def finished_in_spite_of(kind: str, tmp_path: Path, kills: int, seed: int) -> None:

@@ -110,9 +110,9 @@ class NpyFile:
             size = run * self.itemsize
             self._evenly(handle, first * self.itemsize, step * self.itemsize, size, out)
             return
-        most = 1 if span > asked and far else self._at_once(box, counts, span)
-        axis = next((k for k, n in enumerate(counts) if n > 1), 0)
-        if most < counts[axis]:
+        axis = next((k for k, n in enumerate(counts) if n > 1), -1)
+        most = 1 if span > asked and far else self._at_once(box, axis, span, asked)
+        if axis >= 0 and most < counts[axis]:
             for k in range(0, counts[axis], most):
                 begin, step = box[axis].start + k * box[axis].step, box[axis].step
                 some = slice(begin, min(begin + most * step, box[axis].stop), step)
@@ -135,14 +135,13 @@ class NpyFile:
             cut += 1
         return [k for k, n in enumerate(counts[:cut]) if n > 1], math.prod(counts[cut:])
 
-    def _at_once(self, box: Box, counts: tuple[int, ...], span: int) -> int:
-        """Along the first axis of which there is more than one, how many are read together.
+    def _at_once(self, box: Box, axis: int, span: int, asked: int) -> int:
+        """How many along ``axis``, the first of more than one, are read with what lies between.
 
-        With what lies between. All of what follows one another.
+        All of what follows one another.
         """
-        axis = next((k for k, n in enumerate(counts) if n > 1), 0)
-        if span in (1, math.prod(counts)) or span * self.itemsize <= _AT_ONCE:
-            return counts[axis]
+        if span == asked or span * self.itemsize <= _AT_ONCE:
+            return len(range(box[axis].start, box[axis].stop, box[axis].step)) if axis >= 0 else 1
         each = c_strides(self.shape)[axis] * box[axis].step * self.itemsize
         return max(1, int(_AT_ONCE // each))
 
