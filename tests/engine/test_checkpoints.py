@@ -164,10 +164,10 @@ def test_a_cluster_goes_on_with_what_another_one_left(
 ) -> None:
     """The parts stay those of the first run, whatever workers there are then; on a core, too."""
     monkeypatch.setattr("speedcube.engine.clusters.submission.interval", lambda _: 0.02)
-    monkeypatch.setattr(handing, "WORK", 2e6)
+    monkeypatch.setattr(handing, "WORK", 1e7)
 
     def make() -> Any:
-        return sc.random.default_rng(7).gamma(2.5, size=4_000_000).mean()
+        return sc.random.default_rng(7).gamma(2.5, size=20_000_000).mean()
 
     wanted, going_on = make().compute(on="core"), run.going_on
     for on in (clients[1], "core"):
@@ -207,11 +207,11 @@ def test_a_run_goes_on_with_what_the_scheduler_heard_since_the_file_was_written(
     clients: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("speedcube.engine.clusters.submission.interval", lambda _: 0.02)
-    monkeypatch.setattr(handing, "WORK", 2e6)
+    monkeypatch.setattr(handing, "WORK", 1e7)
     client = clients[0]
 
     def make() -> Any:
-        return sc.random.default_rng(8).gamma(2.5, size=4_000_000).mean()
+        return sc.random.default_rng(8).gamma(2.5, size=20_000_000).mean()
 
     wanted, write, going_on = make().compute(on="core"), records.KeptFile.write, run.going_on
 

@@ -12,12 +12,14 @@ from oracle import assert_same_bits
 import speedcube as sc
 from speedcube.engine.clusters.asked import given, pieces
 from speedcube.engine.clusters.asked.calls import Calls, PlanCall
-from speedcube.engine.clusters.asked.given import elements_of_blocks
+from speedcube.engine.clusters.asked.given import elements_of, one_after_another
 from speedcube.engine.clusters.asked.joining import join_parts
 from speedcube.engine.clusters.asked.pieces import Grain
 from speedcube.engine.clusters.plans import How, calls_of
 from speedcube.expr.space import TILE
-from speedcube.plan.plan import Resources, make_plan
+from speedcube.late import task_spec
+from speedcube.plan.plan import Plan, Resources, make_plan
+from speedcube.plan.stages import WORKER_OVERHEAD
 
 pytestmark = pytest.mark.cluster
 distributed = pytest.importorskip("distributed")
@@ -73,10 +75,13 @@ PROGRAMS: Final[dict[str, Callable[[], Any]]] = {
 }
 
 
+def _plan(array: Any, workers: int = WORKERS) -> Plan:
+    resources = Resources("a cluster", workers, shared=False, apart=True)
+    return make_plan([array._expr], resources, "a test", TILE)
+
+
 def _calls(array: Any, grain: Grain | None = None) -> Calls:
-    resources = Resources("a cluster", WORKERS, shared=False, apart=True)
-    plan = make_plan([array._expr], resources, "a test", TILE)
-    return calls_of(plan, {}, "x", How(hand_over=True, grain=grain, here=True))
+    return calls_of(_plan(array), {}, "x", How(hand_over=True, grain=grain, here=True))
 
 
 def _by_name(calls: Calls) -> dict[str, PlanCall]:
@@ -112,20 +117,54 @@ def test_each_part_reads_its_own_block_and_nobody_puts_them_together() -> None:
     assert [call.needs for call in asked] == [[]] * WORKERS
 
 
-def test_what_lies_in_two_blocks_is_cut_out_of_both() -> None:
+def test_what_lies_in_several_blocks_is_cut_out_where_they_are() -> None:
     calls = _by_name(_calls(_around(_long(200_000))))
     assert "x-1" not in calls
     read = [calls[f"x-2-part-{k}"].needs for k in range(WORKERS)]
-    cut = [calls[name] for (name,) in read]
-    assert {one.function for one in cut} == {elements_of_blocks}
-    assert [one.needs for one in cut] == [
-        ["x-1-part-0", "x-1-part-1"],
-        ["x-1-part-1", "x-1-part-2"],
-        ["x-1-part-1", "x-1-part-2"],
+    joins = [calls[name] for (name,) in read]
+    assert {one.function for one in joins} == {one_after_another}
+    assert [one.worker for one in joins] == [0, 1, 2]
+    assert [one.needs for one in joins] == [
+        ["x-1-part-0", "x-1-part-1-from-66666-to-66668"],
+        ["x-1-part-1", "x-1-part-2-from-133333-to-133334"],
+        ["x-1-part-1-from-133332-to-133333", "x-1-part-2"],
     ]
-    assert [one.worker for one in cut] == [0, 1, 2]
+    cuts = [call for call in calls.values() if call.function is elements_of]
+    assert [(call.worker, call.needs) for call in cuts] == [
+        (1, ["x-1-part-1"]),
+        (2, ["x-1-part-2"]),
+        (1, ["x-1-part-1"]),
+    ]
     x = np.arange(12).reshape(4, 3)
-    assert_same_bits(elements_of_blocks(4, 9, x[:2], x[2:]), np.arange(4, 9))
+    assert elements_of(4, 9, x).base is not None  # no copy
+    assert_same_bits(one_after_another(elements_of(4, 6, x[:2]), x[2:]), np.arange(4, 12))
+
+
+def test_a_worker_holds_no_more_than_is_promised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it has of the array that is read, all that reaches it, and what it makes of it."""
+    monkeypatch.setattr(pieces, "WORK", 3e-4)
+    for workers in (2, 3, 8):
+        array = _around(_long(400_000))
+        plan = _plan(array, workers)
+        for grain in (None, Grain(workers)):
+            calls = calls_of(plan, {}, "x", How(hand_over=True, grain=grain, here=True))
+            values: dict[str, Any] = {}
+            held = [dict[str, int]() for _ in range(workers)]
+            for call in calls.all:
+                if call.aside:
+                    continue
+                given = [
+                    values[str(a.key)] if type(a) is task_spec.TaskRef else a
+                    for a in call.arguments
+                ]
+                values[call.name] = made = call.function(*given)
+                if not call.name.startswith(("x-2-", "x-1-from-")):
+                    continue  # what is read then was let go, as what the first stage gave
+                own = held[call.worker]
+                for name in call.needs:
+                    own.setdefault(name, values[name].nbytes)
+                own[call.name] = made.nbytes
+            assert max(sum(one.values()) for one in held) < plan.peak_bytes - WORKER_OVERHEAD
 
 
 def test_small_results_and_those_read_by_all_are_put_together() -> None:
@@ -144,8 +183,9 @@ def test_a_second_worker_has_blocks_that_took_long(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(pieces, "COPIED", 40.0)
     calls = _by_name(_calls(sc.sqrt(_long(200_000)) + 1, Grain(WORKERS)))
     blocks = [call for name, call in calls.items() if name.startswith("x-0-part-")]
-    made = [call for call in blocks if not call.aside]
-    readers = {name for name, call in calls.items() if "x-0-from-" in name and not call.aside}
+    made = [call for call in blocks if not call.aside and "-from-" not in call.name]
+    asked = (call for call in calls.values() if not call.aside and not call.name.startswith("x-2"))
+    readers = {call.name for call in asked if any("x-0-part" in need for need in call.needs)}
     assert len(made) > WORKERS
     for call in made:
         copy = calls[f"{call.name}-too"]

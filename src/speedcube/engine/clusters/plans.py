@@ -45,7 +45,7 @@ class How:
 
 def calls_of(plan: Plan, ready: dict[int, Any], name: str, how: How) -> Calls:
     """The calls of ``plan``."""
-    given = Given(dict(ready))
+    given = Given(dict(ready), plan.workers)
     calls: list[PlanCall] = []
     last, here = _last(plan) if how.here else frozenset[int](), set[str]()
     cuts: list[tuple[Pass, list[PlanCall]]] = []
@@ -60,14 +60,12 @@ def calls_of(plan: Plan, ready: dict[int, Any], name: str, how: How) -> Calls:
             made = [*_calls(names, one, given, replace(how, grain=None))]
         else:
             own = replace(how, threads=threads_of(cut, how.grain))
-            made = [*_calls(names, cut, given, own)]
-            joins = {call.name for call in made if call.function in (join_parts, chain_parts)}
-            joined = joins.intersection(n for n, stage in stages if id(stage.result) in last)
-            here |= joined
-            made = dealt(made, cut, how.grain)
+            made = dealt([*_calls(names, cut, given, own)], cut, how.grain)
             cuts.append((cut, made))
+        joins = {call.name for call in made if call.function in (join_parts, chain_parts)}
+        here |= joins.intersection(n for n, stage in stages if id(stage.result) in last)
         what = " and ".join(said_of(number + n, stage) for n, (_, stage) in enumerate(stages))
-        calls += [replace(call, what=what) for call in made]
+        calls += [replace(call, what=what) for call in (*given.taken(), *made)]
         number += len(stages)
         given.ready |= {id(stage.result): task_spec.TaskRef(own_name) for own_name, stage in stages}
     found = taken_here(calls, [str(given.ready[id(r)].key) for r in plan.results], here)
@@ -123,7 +121,6 @@ def _pass(names: Sequence[str], one: Pass, given: Given, how: How) -> Iterator[P
     """
     parts = [f"{names[0]}-part-{k}" for k in range(len(one.visited.parts))]
     for k, (share, arrays) in enumerate(given.each(one.visited, one.visited.parts)):
-        yield from given.taken()
         sent = sent_pass(one, share, parts[k] if how.hand_over else "")
         yield PlanCall(parts[k], k, run_pass, (sent, how.gpu, how.threads, *arrays))
     for k, (name, stage) in enumerate(zip(names, one.stages, strict=True)):
@@ -158,15 +155,13 @@ def _stage(key: str, stage: Stage, given: Given, how: How) -> Iterator[PlanCall]
         return
     names = [f"{key}-part-{k}" for k in range(len(stage.parts))]
     parts = [task_spec.TaskRef(name) for name in names]
-    if not stage.block:
-        for k, (part, some) in enumerate(given.each(stage, stage.parts)):
-            yield from given.taken()
-            sent = sent_part(stage, part, names[k] if how.hand_over else "")
-            yield PlanCall(names[k], k, run_part, (sent, how.gpu, how.threads, *some))
+    if stage.block:  # parts of a line are all of it from a place on
+        folds = [(*stage.folded(k), arrays) for k in range(len(names))]
     else:
-        for k, name in enumerate(names):
-            fold = sent_part(*stage.folded(k), name if how.hand_over else "")
-            yield PlanCall(name, k, run_part, (fold, how.gpu, how.threads, *arrays))
+        folds = [(stage, *share) for share in given.each(stage, stage.parts)]
+    for k, (of, part, some) in enumerate(folds):
+        sent = sent_part(of, part, names[k] if how.hand_over else "")
+        yield PlanCall(names[k], k, run_part, (sent, how.gpu, how.threads, *some))
     if stage.join == "carry":
         before = f"{key}-before"
         yield PlanCall(before, 0, carries, (shared_lines(stage), *parts))
@@ -191,7 +186,6 @@ def _rounds(key: str, stage: Stage, given: Given, how: How) -> Iterator[PlanCall
         threads = how.threads if len(shares) == count else None
         answers = [f"{key}-{number}-part-{k}" for k in range(len(shares))]
         for k, (part, arrays) in enumerate(shares):
-            yield from given.taken()
             arguments = (sent_part(stage, part), how.gpu, threads, k, question, *arrays)
             yield PlanCall(answers[k], k * count // len(shares), answer_part, arguments)
         name = f"{key}-{number}" if number < last else key
@@ -202,7 +196,6 @@ def _rounds(key: str, stage: Stage, given: Given, how: How) -> Iterator[PlanCall
 def _exchange(key: str, stage: Stage, given: Given, how: How) -> Iterator[PlanCall]:
     """The calls of a stage whose workers sort their shares and exchange pieces of them."""
     shares, workers = given.each(stage, stage.parts), range(len(stage.parts))
-    yield from given.taken()
     sent = [sent_part(stage, part) for part, _ in shares]
     samples = [f"{key}-sample-{k}" for k in workers]
     for k, name in enumerate(samples):

@@ -1,7 +1,8 @@
 """What parts read of stages before them: the blocks that have it, where a whole array is large.
 
 A stage that stores its result in parts leaves a block with each worker. Who reads it part by part,
-too, is given the block that has what it reads, or what it reads of several; most often that lies
+too, is given the block that has what it reads. What lies in several blocks is cut out where they
+are, so that no more of them travels, and put together by who reads it. Most often all of it lies
 with the same worker. So the array is never put together, and no worker has all of it.
 """
 
@@ -25,28 +26,30 @@ from ....plan.stages import Part, Stage
 from .calls import PlanCall
 
 Array: TypeAlias = NDArray[Any]
-Span: TypeAlias = tuple[int, int]  # elements of a result in C order
+Span: TypeAlias = tuple[int, int]  # elements of a result in C order, the first and their end
 
 LARGE: Final = 1 << 20  # bytes of a result below which all of it goes to who reads of it
-TWICE: Final = 1.5  # times all of it that its readers may read together, as stencils do
+MOST: Final = 1.5  # times all of it that its readers may read together, as stencils do
 
 
 @dataclass(frozen=True)
 class ResultBlock:
-    """The call that gives the elements ``[start, stop)`` of a result, in C order."""
+    """The call that gives the elements ``[start, stop)`` of a result, and whose it is."""
 
     name: str
     start: int
     stop: int
+    worker: int
 
 
 @dataclass
 class Given:
-    """What stages gave so far: whole, and of those that lie in blocks which."""
+    """What stages gave ``workers`` so far: whole, and of those that lie in blocks which."""
 
     ready: dict[int, Any]
+    workers: int
     blocks: dict[int, tuple[ResultBlock, ...]] = field(default_factory=dict)
-    cuts: dict[tuple[int, Span], PlanCall] = field(default_factory=dict)
+    cuts: dict[str, PlanCall] = field(default_factory=dict)  # by their names
     new: list[PlanCall] = field(default_factory=list)  # of ``cuts``, those not yet taken
 
     def all(self, stage: Stage) -> list[Any]:
@@ -62,14 +65,18 @@ class Given:
             return
         each = size // shape[axis]
         self.blocks[id(stage.result)] = tuple(
-            ResultBlock(name, part.start * each, part.stop * each)
-            for name, part in zip(names, parts, strict=True)
+            ResultBlock(name, part.start * each, part.stop * each, self._worker(k, len(parts)))
+            for k, (name, part) in enumerate(zip(names, parts, strict=True))
         )
 
-    def taken(self) -> Iterator[PlanCall]:
+    def _worker(self, number: int, count: int) -> int:
+        """Who has part ``number`` of ``count``: pieces follow one another on each worker."""
+        return number if count <= self.workers else number * self.workers // count
+
+    def taken(self) -> list[PlanCall]:
         """The calls that cut blocks, each once."""
-        while self.new:
-            yield self.new.pop(0)
+        new, self.new = self.new, []
+        return new
 
     def each(self, stage: Stage, parts: Sequence[Part]) -> list[tuple[Part, list[Any]]]:
         """Each of ``parts`` of ``stage``, with what stands for the arrays that it reads."""
@@ -93,30 +100,40 @@ class Given:
                 continue
             start, stop = spans[id(need)][number]
             here[id(need)] = StageResult((stop - start,), need.dtype), start
-            arrays.append(self._elements(id(need), (start, stop), number))
+            worker = self._worker(number, len(spans[id(need)]))
+            arrays.append(self._elements(id(need), start, stop, worker))
         return replace(part, root=_over(part.root, here)), arrays
 
-    def _elements(self, need: int, span: Span, worker: int) -> Any:
-        """What stands for the elements of ``span``."""
-        start, stop = span
-        blocks = [b for b in self.blocks[need] if b.start < stop and b.stop > start]
-        refs = [task_spec.TaskRef(block.name) for block in blocks]
-        if len(blocks) == 1 and (blocks[0].start, blocks[0].stop) == span:
-            return refs[0]
-        key = need, span
-        if key not in self.cuts:
-            first = blocks[0].start
-            arguments = (start - first, stop - first, *refs)
-            name = f"{self.ready[need].key}-from-{start}-to-{stop}"
-            self.cuts[key] = PlanCall(name, worker, elements_of_blocks, arguments)
-            self.new.append(self.cuts[key])
-        return task_spec.TaskRef(self.cuts[key].name)
+    def _elements(self, need: int, start: int, stop: int, worker: int) -> Any:
+        """What stands for the elements ``[start, stop)``, for ``worker``."""
+        name = f"{self.ready[need].key}-from-{start}-to-{stop}"
+        some = [b for b in self.blocks[need] if b.start < stop and b.stop > start]
+        refs = [self._of_block(b, max(start, b.start), min(stop, b.stop)) for b in some]
+        return refs[0] if len(refs) == 1 else self._call(name, worker, one_after_another, *refs)
+
+    def _of_block(self, block: ResultBlock, start: int, stop: int) -> Any:
+        if (start, stop) == (block.start, block.stop):
+            return task_spec.TaskRef(block.name)
+        name = f"{block.name}-from-{start}-to-{stop}"
+        places = start - block.start, stop - block.start
+        return self._call(name, block.worker, elements_of, *places, task_spec.TaskRef(block.name))
+
+    def _call(self, name: str, worker: int, function: Any, *arguments: Any) -> Any:
+        """What stands for what ``function`` gives, which is called once."""
+        if name not in self.cuts:
+            self.cuts[name] = PlanCall(name, worker, function, arguments)
+            self.new.append(self.cuts[name])
+        return task_spec.TaskRef(name)
 
 
-def elements_of_blocks(start: int, stop: int, *blocks: Array) -> Array:
-    """Task: the elements ``[start, stop)`` of ``blocks``, one after the other."""
-    flat = [block.reshape(-1) for block in blocks]
-    return (flat[0] if len(flat) == 1 else np.concatenate(flat))[start:stop]
+def elements_of(start: int, stop: int, block: Array) -> Array:
+    """Task: the elements ``[start, stop)`` of ``block``, in its memory."""
+    return block.reshape(-1)[start:stop]
+
+
+def one_after_another(*blocks: Array) -> Array:
+    """Task: the elements of ``blocks``."""
+    return np.concatenate([block.reshape(-1) for block in blocks])
 
 
 def _spans(need: Any, parts: Sequence[Part]) -> list[Span]:
@@ -132,7 +149,7 @@ def _spans(need: Any, parts: Sequence[Part]) -> list[Span]:
             return []
         found.append((min(start for start, _ in ends), max(stop for _, stop in ends)))
     read = sum(stop - start for start, stop in found)
-    return found if read <= TWICE * math.prod(need.shape) else []
+    return found if read <= MOST * math.prod(need.shape) else []
 
 
 def _ends(readers: Iterable[Leaf]) -> Iterator[Span]:
