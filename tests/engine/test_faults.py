@@ -18,7 +18,7 @@ import pytest
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:unclosed <s:ResourceWarning"),
 ]
 pytest.importorskip("distributed")
 

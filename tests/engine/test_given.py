@@ -10,12 +10,13 @@ import pytest
 from oracle import assert_same_bits
 
 import speedcube as sc
-from speedcube.engine.clusters.asked import given, pieces
+from speedcube.engine.clusters.asked import copies, given, pieces
 from speedcube.engine.clusters.asked.calls import Calls, PlanCall
 from speedcube.engine.clusters.asked.given import elements_of, one_after_another
 from speedcube.engine.clusters.asked.joining import join_parts
 from speedcube.engine.clusters.asked.pieces import Grain
 from speedcube.engine.clusters.plans import How, calls_of
+from speedcube.engine.ordering.exchange import put_together
 from speedcube.expr.space import TILE
 from speedcube.late import task_spec
 from speedcube.plan.plan import Plan, Resources, make_plan
@@ -180,7 +181,7 @@ def test_small_results_and_those_read_by_all_are_put_together() -> None:
 
 def test_a_second_worker_has_blocks_that_took_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "WORK", 3e-4)
-    monkeypatch.setattr(pieces, "COPIED", 40.0)
+    monkeypatch.setattr(copies, "COPIED", 40.0)
     calls = _by_name(_calls(sc.sqrt(_long(200_000)) + 1, Grain(WORKERS)))
     blocks = [call for name, call in calls.items() if name.startswith("x-0-part-")]
     made = [call for call in blocks if not call.aside and "-from-" not in call.name]
@@ -188,12 +189,38 @@ def test_a_second_worker_has_blocks_that_took_long(monkeypatch: pytest.MonkeyPat
     readers = {call.name for call in asked if any("x-0-part" in need for need in call.needs)}
     assert len(made) > WORKERS
     for call in made:
-        copy = calls[f"{call.name}-too"]
+        second = (call.worker + 1) % WORKERS
+        copy = calls[f"{call.name}-too-{second}"]
         assert copy.needs == [call.name]
-        assert copy.worker == (call.worker + 1) % WORKERS
-    waits = calls["x-0-end"].needs
-    assert {call.name for call in made} < {*waits}
+        assert copy.worker == second
+        ends = {
+            number for number in range(WORKERS) if call.name in calls[f"x-0-end-{number}"].needs
+        }
+        assert ends == {call.worker, second}  # who waits has it: nothing is fetched then
     assert len(readers) > WORKERS
-    assert {f"{name}-read" for name in readers} < {*waits}
-    monkeypatch.setattr(pieces, "COPIED", 60.0)
-    assert not any(name.endswith("-too") for name in _by_name(_calls(_long(200_000) * 2)))
+    assert {*calls["x-0-all-read"].needs} == {f"{name}-read" for name in readers}
+    for number in range(WORKERS):
+        end = calls[f"x-0-end-{number}"]
+        assert (end.worker, end.needs[0]) == (number, "x-0-all-read")
+    monkeypatch.setattr(copies, "COPIED", 60.0)
+    assert not any("-too" in name for name in _by_name(_calls(_long(200_000) * 2)))
+
+
+def test_what_is_exchanged_goes_at_once_to_who_puts_it_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pieces, "WORK", 3e-4)
+    monkeypatch.setattr(pieces, "TASK", 1e-6)
+    calls = _by_name(_calls(sc.sort(_long(3_000_000))[::100], Grain(WORKERS)))
+    puts = [call for call in calls.values() if call.function is put_together]
+    assert len(puts) >= WORKERS
+    assert {call.worker for call in puts} == {0, 1, 2}
+    for put in puts:
+        for need in put.needs:
+            piece = calls[need]
+            second = put.worker if put.worker != piece.worker else (put.worker + 1) % WORKERS
+            (share,) = piece.needs
+            assert need in calls[f"{share}-too-{second}"].needs
+            ends = {name for name, call in calls.items() if "-end-" in name and need in call.needs}
+            assert ends == {f"x-1-sorted-0-end-{piece.worker}", f"x-1-sorted-0-end-{second}"}
+    assert calls["x-1-sorted-0-all-read"].needs == ["x-2-read"]  # the pieces stay until then

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import random
 import signal
+import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -21,11 +22,14 @@ from speedcube.engine.clusters.asked.calls import PlanCall
 from speedcube.engine.clusters.asked.submitted import Submission
 from speedcube.engine.clusters.fingerprint import expected
 from speedcube.engine.clusters.handing import TOPIC
+from speedcube.engine.clusters.losses import on_loop
+from speedcube.engine.clusters.patience import Listed
+from speedcube.engine.clusters.watch import Watch
 from speedcube.errors import ParameterError, WorkerError
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:unclosed <s:ResourceWarning"),
 ]
 distributed = pytest.importorskip("distributed")
 
@@ -117,11 +121,43 @@ def test_a_killed_worker_changes_nothing(client: Any, wanted: list[bytes]) -> No
     _kills(client, wanted, [0.0, 0.05, 0.2, 0.4, 0.6], seed=1)
 
 
-def test_a_killed_worker_costs_the_last_of_its_slices(capfd: pytest.CaptureFixture[str]) -> None:
+def test_nobody_goes_on_connecting_to_a_worker_that_has_gone(client: Any) -> None:
+    """Dask tells the others. Who was just told to fetch from it connects for 30 seconds then."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        nobody = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+
+    def connect(nobody: str, dask_worker: Any) -> None:
+        import asyncio
+
+        dask_worker.begun = asyncio.ensure_future(dask_worker.rpc.connect(nobody))
+
+    def is_done(dask_worker: Any) -> bool:
+        return bool(dask_worker.begun.done() and dask_worker.begun.exception())
+
+    _pids(client)
+    client.run(connect, nobody)
+    time.sleep(0.1)
+    assert [*client.run(is_done).values()] == [False] * WORKERS
+    on_loop(client, lambda: Watch(client).disconnect([nobody], []))
+    assert [*client.run(is_done).values()] == [True] * WORKERS
+
+
+def test_a_killed_worker_costs_the_last_of_its_slices(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A long part hands its record over on the way: who runs it next begins behind that.
 
-    And a line says who has gone.
+    And a line says who has gone; the others are told once more.
     """
+    told: list[str] = []
+    disconnect = Watch.disconnect
+
+    async def noted(self: Watch, gone: Sequence[str], listed: Iterable[Listed]) -> None:
+        told.extend(gone)
+        await disconnect(self, gone, listed)
+
+    monkeypatch.setattr(Watch, "disconnect", noted)
     # Two seconds of work: longer than a driver waits between two looks at its workers.
     x = sc.random.default_rng(1).gamma(2.5, size=420_000_000)
     results: list[Any] = []
@@ -139,6 +175,7 @@ def test_a_killed_worker_costs_the_last_of_its_slices(capfd: pytest.CaptureFixtu
             if one["name"] == first["name"]:
                 places[one["worker"] == first["worker"]].append(one["position"])
     assert results == [x.sum().compute(on="cores:2")]
+    assert told == [first["worker"]]
     assert places[False]
     assert min(places[False]) > max(places[True]) > 0
     said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("speedcube:")]

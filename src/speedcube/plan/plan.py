@@ -22,7 +22,7 @@ from .blocks import Blocked, blocked
 from .cuts import KEPT, cut
 from .passes import Pass, make_pass, passes_of, reading_once
 from .regions import regions_of
-from .shares import moved, tasks
+from .shares import held_twice, moved, tasks
 from .stages import WORKER_OVERHEAD, Stage, lies_apart
 from .touched import making_bytes, readings, shared_bytes
 from .working import adding_bytes, scan_on_gpu, stream_bytes, working_bytes
@@ -280,7 +280,7 @@ def _held(stage: Stage, parts: int, resources: Resources) -> int:
         result += -(-stage.result_bytes // parts)
     if isinstance(stage.source, Through):
         threads = 1 if not resources.shared else resources.workers
-        result += working_bytes(stage.source, threads, resources.gpu)
+        result += working_bytes(stage.source, threads, resources.gpu) + held_twice(stage)
     elif isinstance(stage.source, Reduced) and stage.dtype == "float16":
         result *= 5  # float64 first
     elif stage.op == "prod":

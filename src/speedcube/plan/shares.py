@@ -140,10 +140,20 @@ def result_axis(source: Through, axis: int) -> int:
 
 def moved(stage: Stage) -> int:
     """Bytes that go from one worker to another in an exchange, of elements that lie evenly."""
-    source, parts = stage.source, len(stage.parts)
+    parts = len(stage.parts)
+    return _exchanged(stage) * (parts - 1) // parts
+
+
+def held_twice(stage: Stage) -> int:
+    """Bytes of a worker for what it exchanges: what it has, what others gave it, and copies."""
+    return -(-3 * _exchanged(stage) // len(stage.parts)) if stage.join == "exchange" else 0
+
+
+def _exchanged(stage: Stage) -> int:
+    """Bytes of the elements of ``stage``, which are exchanged, and of their places."""
+    source = stage.source
     assert isinstance(source, Through)
-    each = dtypes.itemsize(source.arg.dtype) + (8 if source.op == "argsort" else 0)
-    return source.count * each * (parts - 1) // parts
+    return source.count * (dtypes.itemsize(source.arg.dtype) + 8 * (source.op == "argsort"))
 
 
 def tasks(stage: Stage) -> int:

@@ -18,9 +18,10 @@ from ..ordering.exchange import cuts_of, put_together
 from ..ordering.rounds import asked
 from ..scans.shared import carries, merged_products, shared_lines
 from .asked.calls import Calls, PlanCall, taken_here
+from .asked.copies import copies
 from .asked.given import Given
 from .asked.joining import chain_parts, final_shape, join_parts, merge_parts
-from .asked.pieces import Grain, copies, dealt, in_pieces, parts_asked, threads_of
+from .asked.pieces import Grain, dealt, in_pieces, merges, parts_asked, threads_of
 from .asked.shares import answer_part, decided, picked_of, piece_of, sample_part, sort_part
 from .fingerprint import Fingerprint, guarded
 from .remote import carry_part, run_part, run_pass, sent_part, sent_pass
@@ -195,25 +196,25 @@ def _rounds(key: str, stage: Stage, given: Given, how: How) -> Iterator[PlanCall
 
 def _exchange(key: str, stage: Stage, given: Given, how: How) -> Iterator[PlanCall]:
     """The calls of a stage whose workers sort their shares and exchange pieces of them."""
-    shares, workers = given.each(stage, stage.parts), range(len(stage.parts))
+    shares, count = given.each(stage, stage.parts), len(stage.parts)
     sent = [sent_part(stage, part) for part, _ in shares]
-    samples = [f"{key}-sample-{k}" for k in workers]
+    samples = [f"{key}-sample-{k}" for k in range(count)]
     for k, name in enumerate(samples):
         yield PlanCall(name, k, sample_part, (sent[k], how.gpu, how.threads, *shares[k][1]))
-    cuts = f"{key}-cuts"
-    yield PlanCall(cuts, 0, cuts_of, (len(sent), *map(task_spec.TaskRef, samples)))
-    for k in workers:
+    cuts, ranges = f"{key}-cuts", range(merges(stage, how.grain))
+    yield PlanCall(cuts, 0, cuts_of, (len(ranges), *map(task_spec.TaskRef, samples)))
+    for k in range(count):
         arguments = (sent[k], how.gpu, how.threads, task_spec.TaskRef(cuts), *shares[k][1])
         yield PlanCall(f"{key}-part-{k}", k, sort_part, arguments)
-        for to in workers:  # who puts it together fetches this piece, and no other
+        for to in ranges:  # who puts it together fetches this piece, and no other
             taken = (to, task_spec.TaskRef(f"{key}-part-{k}"))
             yield PlanCall(f"{key}-part-{k}-{to}", k, piece_of, taken)
-    for to in workers:
-        pieces = [task_spec.TaskRef(f"{key}-part-{k}-{to}") for k in workers]
-        yield PlanCall(f"{key}-sorted-{to}", to, put_together, tuple(pieces))
-    yield PlanCall(
-        key, 0, join_parts, (0, *(task_spec.TaskRef(f"{key}-sorted-{to}") for to in workers))
-    )
+    for to in ranges:
+        pieces = [task_spec.TaskRef(f"{key}-part-{k}-{to}") for k in range(count)]
+        worker = to * count // len(ranges)
+        yield PlanCall(f"{key}-sorted-{to}", worker, put_together, tuple(pieces))
+    ranges_of = [task_spec.TaskRef(f"{key}-sorted-{to}") for to in ranges]
+    yield PlanCall(key, 0, join_parts, (0, *ranges_of))
 
 
 def _joining(stage: Stage) -> tuple[Any, tuple[Any, ...]]:

@@ -122,13 +122,15 @@ async def waited(
             await asyncio.wait({task}, timeout=interval(workers))
             if task.done():
                 return task.result()
-            submission.let_go()
+            submission.let_go(taken is not made_there)
             if follower is not None:
                 events = await watch.told(TOPIC) if follower.hears else ()
                 await asyncio.to_thread(follower.look, submission.finished(), events)
             there, silent = await watch.look()
             workers = len(there)
-            watch.say_gone(submission.gone(there), len(there))
+            gone = submission.gone(there)
+            watch.say_gone(gone, len(there))
+            await watch.disconnect(gone, there)
             if await _is_stuck(watch, submission, there, silent) and not task.done():
                 return None
     finally:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from typing import Any, Final, Protocol
 
@@ -16,6 +17,8 @@ from .losses import scheduler_of, standing
 from .patience import Listed, Quiet, Sayings, WorkerKey, worker_timeout
 
 _NANNY: Final = 3.0  # seconds that a nanny has for its answer
+_REACHED: Final = 1.0  # seconds for word to reach all workers that can be reached
+_TIMES: Final = 3  # that they are told of one that has gone
 _WINDOW: Final = 5.0  # seconds in which a busy process uses some processor time
 _USED: Final = 0.02  # seconds of it
 
@@ -43,6 +46,7 @@ class Watch:
     silence: Quiet = field(default_factory=Quiet)
     began: float = field(default_factory=time.monotonic)
     _looked: float = field(default_factory=time.monotonic)
+    _told: dict[str, int] = field(default_factory=dict)  # of workers that have gone: how often
     # Of silent workers: since when, the processor time then, whether it used some lately.
     _used: dict[WorkerKey, tuple[float, float, bool]] = field(default_factory=dict)
 
@@ -88,6 +92,36 @@ class Watch:
                 worker,
                 "gone",
             )
+
+    async def disconnect(self, gone: Sequence[str], listed: Iterable[Listed]) -> None:
+        """Have those ``listed`` give up connecting to workers ``gone``, at the next looks again.
+
+        Dask tells them to. Who is told so, and just before that to fetch from such a worker, begins
+        to connect after that, and goes on for 30 seconds (`distributed.comm.timeouts.connect`).
+        """
+        import asyncio
+
+        self._told |= dict.fromkeys(gone, 0)
+        back = {one.address for one in listed}
+        some = [a for a, times in self._told.items() if times < _TIMES and a not in back]
+        if not some:
+            return
+        self._told |= {address: self._told[address] + 1 for address in some}
+
+        def there(gone: Sequence[str], dask_worker: Any) -> None:  # these are sent by value
+            for address in gone:
+                dask_worker.rpc.remove(address)
+
+        def at_scheduler(gone: Sequence[str], dask_scheduler: Any) -> None:
+            for address in {*gone}.difference(dask_scheduler.workers):
+                dask_scheduler.rpc.remove(address)
+
+        told = self.client.run(there, some, on_error="ignore")
+        heard = self.client.run_on_scheduler(at_scheduler, some)
+        # Workers may be stopped, and a scheduler may run nothing that is sent to it.
+        with suppress(TimeoutError):
+            both = asyncio.gather(told, heard, return_exceptions=True)
+            await asyncio.wait_for(both, _REACHED)
 
     def _say(self, worker: Listed, seconds: float, awaited: str, busy: bool) -> None:
         why = "its process is busy" if busy else "it is stopped, or cut off"

@@ -72,7 +72,7 @@ class NpyFile:
         """Put the elements of ``box`` into ``out``."""
         handle = regular_handle(self.path)
         try:
-            self._fill(handle, box, out)
+            self._fill(handle, box, out, [])
         finally:
             os.close(handle)
 
@@ -94,8 +94,11 @@ class NpyFile:
         step = c_strides(self.shape)[down[0]] * self.itemsize
         return self.path, start, counts[down[0]], step
 
-    def _fill(self, handle: int, box: Box, out: NDArray[Any]) -> None:
-        """``box`` in as few readings as pay: what lies between two that are near is read, too."""
+    def _fill(self, handle: int, box: Box, out: NDArray[Any], room: list[Any]) -> None:
+        """``box`` in as few readings as pay: what lies between two that are near is read, too.
+
+        ``room`` has the memory that they share for it.
+        """
         counts = tuple(len(range(s.start, s.stop, s.step)) for s in box)
         steps = [s.step for s in box]
         first = _flat((s.start for s in box), self.shape)
@@ -117,13 +120,15 @@ class NpyFile:
                 begin, step = box[axis].start + k * box[axis].step, box[axis].step
                 some = slice(begin, min(begin + most * step, box[axis].stop), step)
                 here = (*box[:axis], some, *box[axis + 1 :])
-                self._fill(handle, here, out[(slice(None),) * axis + (slice(k, k + most),)])
+                self._fill(handle, here, out[(slice(None),) * axis + (slice(k, k + most),)], room)
             return
         start = self.offset + first * self.itemsize
         if span == asked and straight:
             self._bytes(handle, start, out)
             return
-        memory = page_memory(span * self.itemsize).view(self.kind)
+        if not room or room[0].size < span * self.itemsize:
+            room[:] = [page_memory(span * self.itemsize)]
+        memory = room[0][: span * self.itemsize].view(self.kind)
         self._bytes(handle, start, memory)
         strides = (s * k * self.itemsize for s, k in zip(c_strides(self.shape), steps, strict=True))
         out[...] = as_strided(memory, counts, tuple(strides))

@@ -1,16 +1,15 @@
 """Long parts that hand no record over, cut into pieces: a lost worker costs a second of its share.
 
 What such parts give is elements, or answers about a share, and lies with their worker. So each
-piece is a task of its own. The driver takes those of what is asked for as they come. Answers and
-records lie with a second worker, too, until they are read; so do elements that took very long.
-Positions of pieces follow from the costs of the plan, the workers and their threads; results have
-the same bits wherever they are cut.
+piece is a task of its own. The driver takes those of what is asked for as they come; of others a
+second worker has copies (`copies.py`). Positions of pieces follow from the costs of the plan, the
+workers and their threads; results have the same bits wherever they are cut.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -18,7 +17,6 @@ from .... import dtypes
 from ....dataclass import dataclass
 from ....expr.nodes import Through
 from ....expr.through.table import OPERATIONS
-from ....late import task_spec
 from ....plan import costs
 from ....plan.passes import Pass, together
 from ....plan.plan import Plan
@@ -27,8 +25,7 @@ from ....plan.stages import Part, Stage, make_stage
 from ..losses import on_loop, reported
 from ..remote import sent_part, sent_pass
 from ..watch import Watch, identity
-from .calls import Calls, PlanCall
-from .joining import chain_parts, join_parts
+from .calls import PlanCall
 
 WORK: Final = 0.5  # seconds of a piece by the plan's costs, on one thread
 MANY: Final = 32  # threads of all workers, beyond which pieces are longer: a scheduler is but one
@@ -38,11 +35,8 @@ GPU: Final = 128  # so many times as fast as a core is a GPU taken for
 # Nanoseconds of an element beside those that make it, by the way that it is taken.
 WAYS: Final = {"scan": 2.0, "rounds": 2.0, "exchange": 20.0, "concatenate": 10.0}
 # What is exchanged is a task for each two pieces, which take this much of its seconds at most.
-TASK: Final = 5e-3
+TASK: Final = 2e-3
 TASKS: Final = 0.05
-# Nanoseconds of an element from which on a second worker has its block: a copy by TLS takes 16 of
-# them, which is 2 % then. Those that took less are made again by all: a share of the others' time.
-COPIED: Final = 800.0
 FEW: Final = 1 << 13  # results of a round's answer, of which there is one for each piece
 ANSWERS: Final = ("selection", "partition")  # whose answers are no larger for more results
 SIEVES: Final = 1  # the one of their rounds that reads all elements, nearly always
@@ -98,8 +92,22 @@ def _pieces(one: Pass, grain: Grain) -> int:
     each = seconds / (WORK * max(1, threads / MANY))
     pieces = min(threads * math.ceil(each), MOST)
     if one.visited.join == "exchange":
-        pieces = min(pieces, math.isqrt(int(seconds * TASKS / TASK)))
+        tasks = int(seconds * TASKS / TASK)
+        pieces = min(pieces, tasks // _merges(one.visited, grain, tasks) // threads * threads)
     return pieces if each >= LEAST and pieces >= 2 * grain.workers else 0
+
+
+def merges(stage: Stage, grain: Grain | None) -> int:
+    """Of how many ranges of values the result of ``stage`` is put together, each by a worker."""
+    if grain is None:
+        return len(stage.parts)
+    return _merges(stage, grain, len(stage.parts) ** 2)
+
+
+def _merges(stage: Stage, grain: Grain, tasks: int) -> int:
+    """Ranges of about half a second, but no fewer than threads."""
+    seconds = 1e-9 * WAYS["exchange"] * math.prod(stage.root.shape)
+    return max(grain.workers * grain.threads, min(math.ceil(seconds / WORK), math.isqrt(tasks)))
 
 
 def parts_asked(stage: Stage, number: int, grain: Grain | None) -> tuple[Part, ...]:
@@ -160,69 +168,3 @@ def dealt(calls: Sequence[PlanCall], one: Pass, grain: Grain) -> list[PlanCall]:
     """``calls`` of ``one``, which is cut, each worker's pieces following one another."""
     count = len(one.visited.parts)
     return [replace(call, worker=call.worker * grain.workers // count) for call in calls]
-
-
-def copies(
-    found: Calls, cuts: Sequence[tuple[Pass, list[PlanCall]]], grain: Grain | None
-) -> list[PlanCall]:
-    """Calls after which a second worker has what pieces gave; ``cuts``: passes and their calls.
-
-    Who puts results together fetches each as it comes, so that two have it. Of answers and records
-    that lie with it already another worker has a copy, and of blocks that nobody puts together.
-    What is put together in this process is needed no more once it is here; of what is exchanged
-    there are too many pieces to have them twice.
-    """
-    if grain is None or grain.workers < 2:
-        return []
-    used = {call.name: call for call in found.all}
-    made: list[PlanCall] = []
-    for one, calls in cuts:
-        dear = costs.of_element(one.visited.root) > COPIED
-        own = {call.name for call in calls}
-        for call in calls:
-            needs = [used[name] for name in call.needs if name in own and name in used]
-            if len(needs) <= grain.workers or one.visited.join == "exchange":
-                continue
-            if call.name in used:
-                made += _copies_of_joined(call, needs, grain.workers)
-            elif call.name not in found.here and dear:
-                made += _copies_of_blocks(call.name, needs, found.all, grain.workers)
-    return made
-
-
-def _copies_of_joined(
-    call: PlanCall, needs: Sequence[PlanCall], workers: int
-) -> Iterator[PlanCall]:
-    """Copies of what ``call`` reads, until it is done."""
-    for need in needs:
-        second = call.worker if call.worker != need.worker else (call.worker + 1) % workers
-        if second == call.worker or call.function not in (join_parts, chain_parts):
-            yield PlanCall(f"{need.name}-too", second, there_too, refs([need.name]), aside=True)
-        # Of elements a copy that nobody reads would take as long as they do.
-    # Dask drops copies that fewer tasks wait for.
-    waits = refs([call.name, *(need.name for need in needs)])
-    yield PlanCall(f"{call.name}-end", call.worker, there_too, waits, aside=True)
-
-
-def _copies_of_blocks(
-    name: str, blocks: Sequence[PlanCall], calls: Sequence[PlanCall], workers: int
-) -> Iterator[PlanCall]:
-    """Copies of ``blocks`` until all that read some have: what these give stays where it is."""
-    names = {block.name for block in blocks}
-    readers = [call for call in calls if not names.isdisjoint(call.needs)]
-    for block in blocks:
-        second = (block.worker + 1) % workers
-        yield PlanCall(f"{block.name}-too", second, there_too, refs([block.name]), aside=True)
-    for one in readers:
-        yield PlanCall(f"{one.name}-read", one.worker, there_too, refs([one.name]), aside=True)
-    waits = [*(f"{one.name}-read" for one in readers), *(block.name for block in blocks)]
-    yield PlanCall(f"{name}-end", 0, there_too, refs(waits), aside=True)
-
-
-def there_too(*_: Any) -> None:
-    """Task: nothing; who runs it has fetched what it reads."""
-
-
-def refs(names: Sequence[str]) -> tuple[Any, ...]:
-    """What stands for the results of calls."""
-    return tuple(task_spec.TaskRef(name) for name in names)

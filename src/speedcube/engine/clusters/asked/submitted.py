@@ -116,9 +116,13 @@ class Submission:
         self.taken[name] = value
         self.futures.pop(name).release()
 
-    def let_go(self) -> None:
-        """Let Dask forget what all have read that need it; else it would make that again, too."""
+    def let_go(self, until_here: bool) -> None:
+        """Let Dask forget what all have read that need it; else it would make that again, too.
+
+        ``until_here``: results are taken here, and what they were made of is kept until they are.
+        """
         open_ = {name for name, future in self.futures.items() if future.status != "finished"}
+        open_.update({*self.results} & self.futures.keys() if until_here else ())
         needed = {need for name in open_ for need in self.calls[name].needs}
         for name in self.futures.keys() - open_ - needed - {*self.results}:
             self.read.add(name)

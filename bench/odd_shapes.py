@@ -1,0 +1,127 @@
+"""Shapes that nobody named, in which something was wrong or slow once: beside NumPy, on one core.
+
+    taskset -c 0 python bench/odd_shapes.py [--rounds 7] [--only TEXT] [--json FILE]
+
+Each row is a program as its users write it, ours and NumPy's (of files: of a mapped file; of a
+folder: Zarr's own opening). Both take turns; of each the shortest time counts. ``ratio`` is
+NumPy's over ours. Results are compared: bools and orders exactly, sums to 1e-12 of their size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import zarr
+
+import speedcube as sc
+from speedcube.commands.this_machine import processor
+
+CHUNKS: Final = 400
+
+
+@dataclass(frozen=True)
+class Odd:
+    """A program, ours and theirs."""
+
+    name: str
+    ours: Callable[[], Any]
+    theirs: Callable[[], Any]
+
+
+def rows(folder: Path) -> list[Odd]:
+    """The programs, with what they read under ``folder``."""
+    draw = np.random.default_rng(0)
+    table, planes = folder / "table.npy", folder / "planes.npy"
+    np.save(table, draw.normal(size=(3_000_000, 10)))
+    np.save(planes, draw.normal(size=(256, 256, 512)).astype("float32"))
+    group = folder / "chunks.zarr"
+    zarr.create_array(group, shape=(CHUNKS, 10), chunks=(1, 10), dtype="f8")[:] = 1.0
+    points = draw.normal(size=(1_000_000, 3)).astype("float32").astype("float64")
+    bools, alike = draw.normal(size=(10_000, 1_000)) > 0, np.ones(10_000_000)
+    few = draw.integers(0, 3, size=10_000_000).astype("float64")
+    x, y, z, b = sc.asarray(points), sc.asarray(alike), sc.asarray(few), sc.asarray(bools)
+    mapped, held = np.load(table, mmap_mode="r"), np.load(planes, mmap_mode="r")
+    return [
+        Odd(
+            "a column of a .npy file of 3e6 rows of 10: sum",
+            lambda: sc.open(table)[:, 3].sum(),
+            lambda: mapped[:, 3].sum(),
+        ),
+        Odd(
+            "every third row of it: mean",
+            lambda: sc.open(table)[::3].mean(axis=0),
+            lambda: mapped[::3].mean(axis=0),
+        ),
+        Odd(
+            "planes of float32 in a .npy file of 134 MB: sum(axis=0)",
+            lambda: sc.open(planes).sum(axis=0),
+            lambda: held.sum(axis=0, dtype="float64").astype("float32"),
+        ),
+        Odd(
+            f"a Zarr array of {CHUNKS} chunks: to open it",
+            lambda: np.zeros(sc.open(group).ndim),
+            lambda: np.zeros(zarr.open_array(group, mode="r").ndim),
+        ),
+        Odd(
+            "norms of 1e6 points of three float32 numbers, held as float64",
+            lambda: sc.linalg.norm(x, axis=1),
+            lambda: np.linalg.norm(points, axis=1),
+        ),
+        Odd("1e7 equal numbers: median", lambda: sc.median(y), lambda: np.median(alike)),
+        Odd("1e7 numbers of three values: median", lambda: sc.median(z), lambda: np.median(few)),
+        Odd("bools (10000, 1000): mean(axis=0)", lambda: b.mean(axis=0), lambda: bools.mean(0)),
+        Odd("bools (10000, 1000): std(axis=0)", lambda: b.std(axis=0), lambda: bools.std(0)),
+        Odd("bools (10000, 1000): mean(axis=1)", lambda: b.mean(axis=1), lambda: bools.mean(1)),
+    ]
+
+
+def measured(row: Odd, rounds: int) -> dict[str, Any]:
+    """Milliseconds of both, and their ratio; `AssertionError` where results differ."""
+    ours, theirs = list[float](), list[float]()
+    with sc.on("core"):
+        np.testing.assert_allclose(np.asarray(row.ours()), row.theirs(), rtol=1e-7, atol=1e-12)
+        for _ in range(rounds):
+            for program, times in ((row.ours, ours), (row.theirs, theirs)):
+                began = time.perf_counter()
+                np.asarray(program())
+                times.append(1e3 * (time.perf_counter() - began))
+    best = min(ours), min(theirs)
+    found = {"ms": round(best[0], 3), "numpy_ms": round(best[1], 3)}
+    return found | {"ratio": round(best[1] / best[0], 3)}
+
+
+def main() -> int:
+    """Run, show and write what was found."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    found = dict[str, Any]()
+    with tempfile.TemporaryDirectory() as folder:
+        for row in rows(Path(folder)):
+            if given.only in row.name:
+                found[row.name] = measured(row, given.rounds)
+                print(f"{row.name:66s} {found[row.name]}", flush=True)
+    about = {"date": f"{date.today():%Y-%m-%d}", "processor": processor(), "cores": 1}
+    about |= {"numpy": np.__version__, "zarr": zarr.__version__, "load": os.getloadavg()[0]}
+    about["command"] = "taskset -c 0 python bench/odd_shapes.py"
+    if given.json:
+        given.json.parent.mkdir(parents=True, exist_ok=True)
+        given.json.write_text(json.dumps({"about": about, "rows": found}, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

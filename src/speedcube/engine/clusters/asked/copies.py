@@ -1,0 +1,134 @@
+"""What pieces gave lies with a second worker, too, until it is read: a kill loses what runs.
+
+Who puts results together fetches each as it comes, so that two have it. Of answers and records that
+lie with it already another worker has a copy, and of blocks that took long and stay where they are.
+What is exchanged goes to who puts it together as soon as it is made. What is put together in this
+process is needed no more once it is here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from ....dataclass import dataclass
+from ....late import task_spec
+from ....plan import costs
+from ....plan.passes import Pass
+from ...ordering.exchange import put_together
+from .calls import Calls, PlanCall
+from .joining import chain_parts, join_parts
+from .pieces import Grain
+
+# Nanoseconds of an element from which on a second worker has its block: a copy by TLS takes 16 of
+# them, which is 2 % then. Those that took less are made again by all: a share of the others' time.
+COPIED: Final = 400.0
+
+
+@dataclass(frozen=True)
+class Twice:
+    """What the call ``name`` gives, and which two workers have it; one fetch takes all ``of``."""
+
+    name: str
+    first: int
+    second: int
+    of: str
+
+
+def copies(
+    found: Calls, cuts: Sequence[tuple[Pass, list[PlanCall]]], grain: Grain | None
+) -> list[PlanCall]:
+    """Calls after which two workers have what pieces gave; ``cuts``: passes and their calls."""
+    if grain is None or grain.workers < 2:
+        return []
+    used = {call.name: call for call in found.all}
+    made: list[PlanCall] = []
+    for one, calls in cuts:
+        if one.visited.join == "exchange":
+            made += _exchanged(found, [c for c in calls if c.name in used], grain.workers)
+            continue
+        dear = costs.of_element(one.visited.root) > COPIED
+        own = {call.name for call in calls}
+        for call in calls:
+            needs = [used[name] for name in call.needs if name in own and name in used]
+            if len(needs) <= grain.workers:
+                continue
+            if call.name in used:
+                made += _joined(call, needs, grain.workers)
+            elif call.name not in found.here and dear:
+                made += _blocks(call.name, needs, found.all, grain.workers)
+    return made
+
+
+def _joined(call: PlanCall, needs: Sequence[PlanCall], workers: int) -> Iterator[PlanCall]:
+    """Copies of what ``call`` reads, until it is done."""
+    for need in needs:
+        second = call.worker if call.worker != need.worker else _next(call.worker, workers)
+        if second == call.worker or call.function not in (join_parts, chain_parts):
+            yield PlanCall(f"{need.name}-too", second, there_too, refs([need.name]), aside=True)
+        # Of elements a copy that nobody reads would take as long as they do.
+    # Dask drops copies that fewer tasks wait for.
+    waits = refs([call.name, *(need.name for need in needs)])
+    yield PlanCall(f"{call.name}-end", call.worker, there_too, waits, aside=True)
+
+
+def _blocks(
+    name: str, blocks: Sequence[PlanCall], calls: Sequence[PlanCall], workers: int
+) -> Iterator[PlanCall]:
+    """Copies of ``blocks`` until all that read some have: what these give stays where it is."""
+    names = {block.name for block in blocks}
+    readers = [call for call in calls if not names.isdisjoint(call.needs)]
+    what = [Twice(b.name, b.worker, _next(b.worker, workers), b.name) for b in blocks]
+    return _twice(name, what, readers, workers)
+
+
+def _exchanged(found: Calls, calls: Sequence[PlanCall], workers: int) -> Iterator[PlanCall]:
+    """Copies of what workers exchange until all that read what is put together of it have."""
+    used = {call.name: call for call in calls}
+    puts = [call for call in calls if call.function is put_together]
+    what = []
+    for put in puts:
+        for piece in map(used.__getitem__, put.needs):
+            second = put.worker if put.worker != piece.worker else _next(put.worker, workers)
+            what.append(Twice(piece.name, piece.worker, second, piece.needs[0]))
+    whole = [call for call in calls if call.function is join_parts]
+    names = {call.name for call in whole}
+    readers = [call for call in found.all if not names.isdisjoint(call.needs)]
+    yield from _twice(puts[0].name, what, readers or whole or puts, workers)
+
+
+def _twice(
+    name: str, what: Sequence[Twice], readers: Sequence[PlanCall], workers: int
+) -> Iterator[PlanCall]:
+    """Copies of ``what`` until all ``readers`` have what they make of it.
+
+    Dask drops copies that fewer tasks wait for. So of each two do, on the workers that have it:
+    neither fetches anything then.
+    """
+    groups = defaultdict[tuple[str, int], list[str]](list)
+    for one in what:
+        groups[one.of, one.second].append(one.name)
+    for (of, second), names in groups.items():
+        yield PlanCall(f"{of}-too-{second}", second, there_too, refs(names), aside=True)
+    for call in readers:
+        yield PlanCall(f"{call.name}-read", call.worker, there_too, refs([call.name]), aside=True)
+    read = f"{name}-all-read"
+    waits = refs([f"{call.name}-read" for call in readers])
+    yield PlanCall(read, 0, there_too, waits, aside=True)
+    for worker in range(workers):
+        there = [one.name for one in what if worker in (one.first, one.second)]
+        yield PlanCall(f"{name}-end-{worker}", worker, there_too, refs([read, *there]), aside=True)
+
+
+def _next(worker: int, workers: int) -> int:
+    return (worker + 1) % workers
+
+
+def there_too(*_: Any) -> None:
+    """Task: nothing; who runs it has fetched what it reads."""
+
+
+def refs(names: Sequence[str]) -> tuple[Any, ...]:
+    """What stands for the results of calls."""
+    return tuple(task_spec.TaskRef(name) for name in names)
