@@ -71,7 +71,7 @@ class PackedNpy(NpyFile):
             try:
                 if self.place.member is None:
                     self.place.open(self.path, f"{self.entry}.npy")
-                self._fill(self.place.file.fileno(), box, out)
+                self._fill(self.place.file.fileno(), box, out, [])
             except (zipfile.BadZipFile, *_WRONG, *_LACKS, KeyError) as err:
                 raise DataFileError(
                     f"{self.path}, array {self.entry!r}, cannot be read: {err}"
