@@ -25,6 +25,11 @@ def short(value: float, digits: int = 3) -> str:
     return f"{float(text):,.0f}" if "e+" in text else text
 
 
+def so_many(number: int, noun: str) -> str:
+    """So many of what ``noun`` names."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def seconds_text(seconds: float | None, digits: int = 3) -> str:
     """Seconds in the unit that suits them; ``-`` for None."""
     if seconds is None:

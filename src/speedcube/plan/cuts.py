@@ -45,15 +45,15 @@ KEPT: Final = 1 << 32  # bytes that a stage may keep for others where nothing is
 _DRAWN: Final = 2.0  # random numbers take no memory: storing them has to pay twice
 
 
-def cut(roots: Sequence[Expr], memory: int = KEPT, traffic: float = 1.0) -> Cut:
-    """The stages of ``roots``, made once what they share.
+def cut(roots: Sequence[Expr], memory: int = KEPT, traffic: float = 1.0, workers: int = 1) -> Cut:
+    """The stages of ``roots``, made once what they share, by so many ``workers``.
 
     None of them keeps more than ``memory`` bytes for others; ``traffic`` as for `costs.of_keeping`.
     """
     program = shrunk([own_source(root) or root for root in roots])
     targets, nodes = program.targets, program.nodes
     wanted = frozenset(id(target) for target in targets)
-    cutter = _Cutter(memory, traffic, readers_of(nodes), program.gathers, wanted, program)
+    cutter = _Cutter(memory, traffic, readers_of(nodes), program.gathers, wanted, program, workers)
     for node in nodes:
         cutter.visit(node)
     results = tuple(cutter.result(target) for target in targets)
@@ -68,6 +68,7 @@ class _Cutter:
     gathers: frozenset[int]  # the leaves that gathers read at positions of their own
     wanted: frozenset[int]  # the roots
     program: Shrunk
+    workers: int
     requests: list[Request] = field(default_factory=list)
     emitted: dict[int, Expr] = field(default_factory=dict)  # what becomes of each node
     results: dict[int, StageResult] = field(default_factory=dict)  # of sources that are kept
@@ -103,7 +104,7 @@ class _Cutter:
             arg = self._whole(arg, "its elements are read in order, or by many results")
         if isinstance(node, Through) and node.op in ROUTINES:
             arg = self._read_alone(arg)
-        elif isinstance(node, Through) and is_asked_again(node, arg) and self._fits(arg):
+        elif is_asked_again(node, arg, self.workers) and self._fits(arg):
             arg = self._cut(arg, "its elements are asked for again and again")
         others = (getattr(node, one.name) for one in fields(node) if one.name != "arg")
         key = type(node), id(arg), *others

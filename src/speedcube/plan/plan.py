@@ -17,7 +17,7 @@ from ..expr.nodes import Deferred, Expr, Leaf, Map, Reduced, StageResult, Throug
 from ..expr.pairs.node import is_pair, parts
 from ..expr.routines.table import ROUTINES
 from ..expr.show import reads
-from ..numbers import bytes_text
+from ..numbers import bytes_text, so_many
 from .blocks import Blocked, blocked
 from .cuts import KEPT, cut
 from .passes import Pass, make_pass, passes_of, reading_once
@@ -138,8 +138,8 @@ class Plan:
     def __repr__(self) -> str:
         lines = [
             f"Plan on {self.rung} ({self.reason})",
-            f"  {_count(self.elements, 'element')} in {_count(self.tiles, 'tile')}; "
-            f"{_count(self.tasks, 'task')} on {_count(self.workers, 'worker')}; "
+            f"  {so_many(self.elements, 'element')} in {so_many(self.tiles, 'tile')}; "
+            f"{so_many(self.tasks, 'task')} on {so_many(self.workers, 'worker')}; "
             f"at most {self.peak_bytes:,} bytes per worker; result {self.result_bytes:,} bytes",
             *(f"  {text}" for text in readings(self.passes, self.deferred)),
         ]
@@ -168,8 +168,8 @@ class Plan:
         why = f": {stage.why}" if len(self.stages) > 1 else ""
         visited = one.visited
         boxes = len(regions_of(stage, stage.parts[0]))
-        each = f" of {_count(boxes, 'region')}" if boxes else ""
-        how = f"{_count(len(visited.parts), 'part')}{each}, {visited.join}"
+        each = f" of {so_many(boxes, 'region')}" if boxes else ""
+        how = f"{so_many(len(visited.parts), 'part')}{each}, {visited.join}"
         if visited.join == "exchange":
             how += f" of {moved(visited):,} bytes between workers"
         how += ", on the first GPU" * (takes_all and self.rung.startswith("gpus"))
@@ -189,15 +189,15 @@ def _warning(op: str) -> str:
     return f" (no law: {warning})" if warning else ""
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
 def make_plan(root: Expr | Sequence[Expr], resources: Resources, reason: str, tile: int) -> Plan:
     """The plan of ``root``, or of several roots together, on ``resources``."""
     roots = [root] if isinstance(root, (Leaf, Map)) else list(root)
     each = [parts(one) if is_pair(one) else (one,) for one in roots]
-    made = cut([one for some in each for one in some], resources.memory, resources.traffic)
+    every, sharing = (
+        [one for some in each for one in some],
+        1 if resources.gpu else resources.workers,
+    )
+    made = cut(every, resources.memory, resources.traffic, sharing)
     passes = tuple(
         make_pass(requests, resources.workers, resources.apart)
         for requests in passes_of(made.requests, made.results, resources.gpu)

@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import dtypes
 from ..expr import views
-from ..expr.nodes import Expr, Leaf, Map
+from ..expr.nodes import Expr, Leaf, Map, Reduced, Scanned, Staged
 from ..expr.push import push
 from ..expr.through.node import Through
 from ..expr.through.table import OPERATIONS
@@ -56,17 +56,23 @@ def rounds(source: Through) -> int:
     return ROUNDS[OPERATIONS[source.op].way](source)
 
 
-def is_asked_again(source: Through, root: Expr) -> bool:
+def is_asked_again(source: Staged, root: Expr, workers: int) -> bool:
     """Whether to keep the elements ``root`` of the one line that ``source`` selects from.
 
-    What is read from a file a box at a time is not: that has a bound of its own for its memory.
+    Or that it adds up on the way, which ``workers`` who share lines do twice. What is read from a
+    file a box at a time is not kept: that has a bound of its own for its memory.
     """
-    one_line = source.line == source.count
-    if isinstance(root, Leaf) or not one_line or OPERATIONS[source.op].way not in ASKED_AGAIN:
+    if isinstance(root, Leaf) or isinstance(source, Reduced) or not source.count:
         return False
     size, itemsize = math.prod(root.shape), dtypes.itemsize(root.dtype)
+    if isinstance(source, Scanned):
+        again = workers // max(1, size // source.count) > 1
+    else:
+        again = source.line == source.count and OPERATIONS[source.op].way in ASKED_AGAIN
+    if not again or tiled(root):
+        return False
     keeping = costs.of_keeping(size, itemsize, size)
-    return not tiled(root) and size * costs.of_element(root) > DEAR * keeping
+    return size * costs.of_element(root) > DEAR * keeping
 
 
 def shared_out(stage: Stage, workers: int) -> Stage:

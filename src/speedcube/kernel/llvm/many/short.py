@@ -1,6 +1,7 @@
 """Short results side by side: all their elements are summed in registers, one vector after another.
 
-Two doubles hold the sum of a few elements, nearly always exactly; what is lost even so is a bound.
+Two doubles hold the sum of a few elements, nearly always exactly; what is lost even so is a bound,
+made larger than the roundings to come: half a unit that was lost may be a tie that others break.
 No unit is looked for. The spread of two elements comes from their difference, for it often ends in
 a tie of the last place, where sums of squares say nothing.
 """
@@ -11,6 +12,7 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
+from .doubles import SLACK
 from .finish import Finish, Near
 from .sums import Sums
 
@@ -51,7 +53,7 @@ class Short:
             t.store(v, more, rest)
             t.store(v, d.add(t.load(v, lost), d.size(left)), lost)
         value, tail = d.two_sum(t.load(v, total), t.load(v, rest))
-        near = Near(value, tail, t.load(v, lost))
+        near = Near(value, tail, d.mul(t.load(v, lost), d.constant(SLACK)))
         return near if finish.op == "sum" else finish.mean(near)
 
     def _dot(self, row: Row) -> Near:
@@ -74,7 +76,7 @@ class Short:
             unknown = d.choose(known, zero, d.constant(math.inf))
             t.store(v, d.total(t.load(v, lost), d.size(left), d.size(other), unknown), lost)
         value, tail = d.two_sum(t.load(v, total), t.load(v, rest))
-        return Near(value, tail, t.load(v, lost))
+        return Near(value, tail, d.mul(t.load(v, lost), d.constant(SLACK)))
 
     def _spread(self, finish: Finish, x: str, y: str) -> Near:
         """Of two elements: a quarter or half of their difference's square, or its root."""
