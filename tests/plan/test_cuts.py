@@ -19,6 +19,7 @@ from speedcube.expr.graph import below
 from speedcube.expr.interpret import interpret
 from speedcube.expr.nodes import Expr, Leaf, Map, walk
 from speedcube.expr.push import Nodes, places
+from speedcube.expr.space import TILE
 from speedcube.kernel.lower.reference import draw
 from speedcube.plan import costs, cuts
 from speedcube.plan.cuts import cut
@@ -113,6 +114,27 @@ def test_what_is_selected_from_is_kept_where_it_is_dear(tmp_path: Path) -> None:
     read = repeated(lambda u: np.sin(u) + 1, sc.open(tmp_path / "x.npy"), 12)
     for once in (sc.median(rows, axis=1), sc.sort(dear), sc.median(few), sc.median(read)):
         assert again not in whys(once)
+
+
+def test_a_line_that_workers_share_is_kept_where_it_is_dear() -> None:
+    """They add it up twice; one worker does so once, and one of a cluster has no memory of all."""
+    again = "its elements are asked for again and again"
+    x = sc.random.default_rng(2).normal(size=400_000)
+    dear = repeated(lambda u: np.sin(u) + 1, x, 12)
+
+    def kept(array: sc.Array, *, workers: int, **options: bool) -> bool:
+        resources = Resources("a test", workers, **options)
+        plan = make_plan(array._expr, resources, "a test", TILE)
+        return again in [stage.why for one in plan.passes for stage in one.stages]
+
+    assert kept(dear.cumsum(), workers=2)
+    assert not kept(dear.cumsum(), workers=1)
+    assert not kept(dear.cumsum(), workers=2, shared=False, apart=True)
+    assert not kept(dear.cumsum(), workers=2, gpu=True)
+    assert not kept((x * 2).cumsum(), workers=2)
+    assert not kept(dear.reshape(1000, 400).cumsum(axis=1), workers=2)
+    assert not kept(dear.sum(), workers=2)
+    assert_same_bits(dear.cumsum().compute(on="core"), dear.cumsum().compute(on="cores:2"))
 
 
 def test_a_small_value_that_everything_reads_is_made_once() -> None:

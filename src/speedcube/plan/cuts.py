@@ -46,7 +46,7 @@ _DRAWN: Final = 2.0  # random numbers take no memory: storing them has to pay tw
 
 
 def cut(roots: Sequence[Expr], memory: int = KEPT, traffic: float = 1.0, workers: int = 1) -> Cut:
-    """The stages of ``roots``, made once what they share, by so many ``workers``.
+    """The stages of ``roots``, made once what they share, by ``workers`` of one memory.
 
     None of them keeps more than ``memory`` bytes for others; ``traffic`` as for `costs.of_keeping`.
     """

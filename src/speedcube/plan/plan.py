@@ -193,10 +193,8 @@ def make_plan(root: Expr | Sequence[Expr], resources: Resources, reason: str, ti
     """The plan of ``root``, or of several roots together, on ``resources``."""
     roots = [root] if isinstance(root, (Leaf, Map)) else list(root)
     each = [parts(one) if is_pair(one) else (one,) for one in roots]
-    every, sharing = (
-        [one for some in each for one in some],
-        1 if resources.gpu else resources.workers,
-    )
+    every = [one for some in each for one in some]
+    sharing = 1 if resources.gpu or resources.apart else resources.workers
     made = cut(every, resources.memory, resources.traffic, sharing)
     passes = tuple(
         make_pass(requests, resources.workers, resources.apart)

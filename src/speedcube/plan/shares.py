@@ -59,8 +59,8 @@ def rounds(source: Through) -> int:
 def is_asked_again(source: Staged, root: Expr, workers: int) -> bool:
     """Whether to keep the elements ``root`` of the one line that ``source`` selects from.
 
-    Or that it adds up on the way, which ``workers`` who share lines do twice. What is read from a
-    file a box at a time is not kept: that has a bound of its own for its memory.
+    Or that it adds up on the way, which ``workers`` who share lines, and their memory, do twice.
+    What is read from a file a box at a time is not kept: its memory has a bound of its own.
     """
     if isinstance(root, Leaf) or isinstance(source, Reduced) or not source.count:
         return False
