@@ -131,3 +131,15 @@ def test_spreads_of_bools_are_those_of_numbers(tmp_path: Path) -> None:
             getattr(sc.open(tmp_path / "x.npy"), op)().plan(on="core").stages[0].root.dtype
             == "bool"
         )
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0, 2)])
+def test_arrays_of_no_elements(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    """As files of their own, and in an archive."""
+    nothing = np.zeros(shape, ">f4")
+    np.save(tmp_path / "x.npy", nothing)
+    np.savez(tmp_path / "x.npz", nothing)
+    for found in (sc.open(tmp_path / "x.npy"), sc.open(tmp_path / "x.npz")):
+        assert found.compute().shape == shape
+        np.testing.assert_array_equal(found.sum(axis=0).compute(), nothing.sum(axis=0))
+        np.testing.assert_array_equal((found[::-1] + 1).compute(), nothing)

@@ -100,6 +100,8 @@ class NpyFile:
         ``room`` has the memory that they share for it.
         """
         counts = tuple(len(range(s.start, s.stop, s.step)) for s in box)
+        if not all(counts):
+            return
         steps = [s.step for s in box]
         first = _flat((s.start for s in box), self.shape)
         ends = (s.start + (n - 1) * s.step for s, n in zip(box, counts, strict=True))
