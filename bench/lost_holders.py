@@ -76,7 +76,7 @@ def main() -> int:
     Watch.disconnect = untold  # type: ignore[method-assign]
     rows["untold"] = row(given.workers, given.kills, given.seed)
     about = {"date": time.strftime("%Y-%m-%d"), "cpus": os.cpu_count(), "numpy": np.__version__}
-    about |= {"load": os.getloadavg()[0], "distributed": dask.__version__}
+    about |= {"load": os.getloadavg()[0], "dask": dask.__version__}
     words = [one for one in sys.argv[1:] if one not in ("--json", str(given.json))]
     about["command"] = " ".join(["bench/lost_holders.py", *words])
     if given.json:
