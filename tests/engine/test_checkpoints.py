@@ -158,7 +158,7 @@ def clients() -> Iterator[tuple[Any, Any]]:
 
 
 @pytest.mark.cluster
-@pytest.mark.filterwarnings("ignore:unclosed <s:ResourceWarning")
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 def test_a_cluster_goes_on_with_what_another_one_left(
     clients: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,7 +202,7 @@ def test_a_cluster_goes_on_with_what_another_one_left(
 
 
 @pytest.mark.cluster
-@pytest.mark.filterwarnings("ignore:unclosed <s:ResourceWarning")
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 def test_a_run_goes_on_with_what_the_scheduler_heard_since_the_file_was_written(
     clients: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

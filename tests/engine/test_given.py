@@ -15,6 +15,8 @@ from speedcube.engine.clusters.asked.calls import Calls, PlanCall
 from speedcube.engine.clusters.asked.given import elements_of, one_after_another
 from speedcube.engine.clusters.asked.joining import join_parts
 from speedcube.engine.clusters.asked.pieces import Grain
+from speedcube.engine.clusters.asked.submitted import Submission
+from speedcube.engine.clusters.fingerprint import expected
 from speedcube.engine.clusters.plans import How, calls_of
 from speedcube.engine.ordering.exchange import put_together
 from speedcube.expr.space import TILE
@@ -224,3 +226,21 @@ def test_what_is_exchanged_goes_at_once_to_who_puts_it_together(
             ends = {name for name, call in calls.items() if "-end-" in name and need in call.needs}
             assert ends == {f"x-1-sorted-0-end-{piece.worker}", f"x-1-sorted-0-end-{second}"}
     assert calls["x-1-sorted-0-all-read"].needs == ["x-2-read"]  # the pieces stay until then
+
+
+def test_what_a_result_was_made_of_is_there_until_it_is_here(client: Any) -> None:
+    """Else a worker that is lost with the last of a sort takes all of the sort along."""
+    calls = _by_name(_calls(sc.sqrt(_long(200_000)) + 1))
+    results = tuple(f"x-1-part-{k}" for k in range(WORKERS))
+    submission = Submission(client, calls, results, expected())
+    submission.submit([*client.scheduler_info()["workers"]])
+    for future in submission.futures.values():
+        future.result()
+    blocks = {f"x-0-part-{k}" for k in range(WORKERS)}
+    submission.let_go(until_here=True)
+    assert {*submission.futures} == {*results} | blocks
+    submission.take(results[0], submission.futures[results[0]].result())
+    submission.let_go(until_here=True)
+    assert {*submission.futures} == ({*results} | blocks) - {results[0], "x-0-part-0"}
+    submission.let_go(until_here=False)
+    assert {*submission.futures} == {*results[1:]}

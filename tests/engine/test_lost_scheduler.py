@@ -20,7 +20,7 @@ from speedcube.errors import SchedulerError
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.filterwarnings("ignore:unclosed <s:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 distributed = pytest.importorskip("distributed")
 

@@ -29,7 +29,7 @@ from speedcube.errors import ParameterError, WorkerError
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.filterwarnings("ignore:unclosed <s:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 distributed = pytest.importorskip("distributed")
 

@@ -27,7 +27,9 @@ from speedcube.plan.plan import Plan, Resources, make_plan
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.filterwarnings("ignore:unclosed <s:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    # What was connecting to a worker that has gone is cancelled in the middle of TLS.
+    pytest.mark.filterwarnings("ignore:unclosed <ssl:ResourceWarning"),
 ]
 distributed = pytest.importorskip("distributed")
 

@@ -24,7 +24,7 @@ import speedcube as sc
 from speedcube.engine import machine
 from speedcube.errors import MemoryLimitError
 
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed <s:ResourceWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 distributed = pytest.importorskip("distributed")
 
 _DATA = np.random.default_rng(1).normal(size=(1000, 2000))

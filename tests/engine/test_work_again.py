@@ -20,7 +20,7 @@ from speedcube.engine.clusters.handing import TOPIC
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.filterwarnings("ignore:unclosed <s:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 distributed = pytest.importorskip("distributed")
 

@@ -34,7 +34,8 @@ MOST: Final = 1 << 11  # pieces of a stage
 GPU: Final = 128  # so many times as fast as a core is a GPU taken for
 # Nanoseconds of an element beside those that make it, by the way that it is taken.
 WAYS: Final = {"scan": 2.0, "rounds": 2.0, "exchange": 20.0, "concatenate": 10.0}
-# What is exchanged is a task for each two pieces, which take this much of its seconds at most.
+# What is exchanged is a task for each piece and range of values. These take so many seconds each,
+# and this much of those of the whole at most.
 TASK: Final = 2e-3
 TASKS: Final = 0.05
 FEW: Final = 1 << 13  # results of a round's answer, of which there is one for each piece
