@@ -23,6 +23,8 @@ from speedcube.errors import WorkerError
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    # What was connecting to a worker that has gone is cancelled in the middle of TLS.
+    pytest.mark.filterwarnings("ignore:unclosed <ssl:ResourceWarning"),
 ]
 distributed = pytest.importorskip("distributed")
 
