@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ...expr.nodes import Expr
+from ...expr.nodes import Expr, Leaf, Stored
 from ...expr.routines.table import ROUTINES
 from ...expr.through.node import Through
 from ...expr.through.table import OPERATIONS
@@ -75,14 +75,34 @@ def run_through(
             return _axis_back(made, source)
     if given is None:
         given = elements_of(args_read(source), inputs, device, stop, store, stage.threads)
-    results = _RUN[OPERATIONS[source.op].way](source, given).reshape(source.lines_last)
-    return np.ascontiguousarray(np.moveaxis(results, -1, source.axis))
+    return _along_axis(_made(source, given), source)
 
 
 def in_memory_made(source: Through) -> Array:
-    """What ``source`` makes of lines that lie in memory, by the thread that calls."""
-    given = elements_of(source.args, {}, None, Stop(), _nowhere, 1)
+    """What ``source`` makes of lines that lie in memory, along its last axis, by the caller."""
+    return _made(source, elements_of(source.args, {}, None, Stop(), _nowhere, 1))
+
+
+def few_made(source: Through) -> Array | None:
+    """What ``source`` makes of arrays in memory, by the caller; None where others make it."""
+    if source.op in ROUTINES or not all(map(_is_array, source.args)):
+        return None
+    return _along_axis(in_memory_made(source), source)
+
+
+def _is_array(arg: Expr) -> bool:
+    return type(arg) is Leaf and type(arg.source) is Stored
+
+
+def _made(source: Through, given: list[AllElements]) -> Array:
     return _RUN[OPERATIONS[source.op].way](source, given).reshape(source.lines_last)
+
+
+def _along_axis(made: Array, source: Through) -> Array:
+    """``made``, with its lines along their axis, in C order."""
+    if source.axis == -1:
+        return np.ascontiguousarray(made)
+    return np.ascontiguousarray(np.moveaxis(made, -1, source.axis))
 
 
 def _nowhere(*_: object) -> None:

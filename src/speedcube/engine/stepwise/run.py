@@ -7,8 +7,9 @@ from itertools import islice
 from typing import Any
 
 from ...dataclass import dataclass
-from ...expr.nodes import Expr, Leaf
+from ...expr.nodes import Expr, Leaf, Through
 from ...expr.pairs.node import is_pair, parts
+from ..ordering.run import few_made
 from ..results import joined
 from ..routines import direct, quick
 from ..rungs import Rung
@@ -50,5 +51,10 @@ class StepByStep:
                 return quick.value(call, self.rung.workers)
             if made := direct.values((root,), self.rung, False):
                 return made[0]
-        found = None if is_put_together(root) else value(root, self.rung.kind)
+        if not is_put_together(root):
+            found = value(root, self.rung.kind)
+        elif type(root.source) is Through:  # type: ignore[union-attr]
+            found = few_made(root.source)  # type: ignore[union-attr]
+        else:
+            found = None
         return self.rest(root) if found is None else found
