@@ -40,7 +40,7 @@ from .small.again import few_structure
 from .small.call import at_once, is_here
 from .small.device import in_one_launch, value_on_gpu
 from .small.device import value_again as value_again_on_gpu
-from .small.known import few_values, folds, is_put_together, value_again
+from .small.known import few_values, folds, value_again
 from .small.known import value as small_value
 from .small.pairs import small_pair
 from .small.structure import SMALL, Structure
@@ -140,7 +140,7 @@ def compute(
         if made:
             return made[0]
     steps = _steps(rung)
-    here = to in PLACES_HERE and not is_put_together(root) and not direct.reads_routine(root)
+    here = to in PLACES_HERE and not direct.reads_routine(root)
     if here and size <= at_once(rung.kind, SMALL, visited is not root):
         value = small_value(root, rung.kind, steps.new if steps else None)
         if value is not None:

@@ -206,8 +206,8 @@ def _own(value: Any, plan: Plan, numbers: Sequence[int]) -> Any:
 def as_complex(reals: Any) -> Any:
     """Complex numbers whose parts lie side by side along the last axis; a scalar for 0-d."""
     dtype = "complex64" if reals.itemsize == 4 else "complex128"
-    packed = reals if reals.flags.c_contiguous else reals.copy()
-    return shaped(packed.view(dtype), reals.shape[:-1])
+    packed = reals if reals.strides[-1] == reals.itemsize else reals.copy()
+    return shaped(packed.view(dtype)[..., 0], reals.shape[:-1])
 
 
 Needs: TypeAlias = Sequence[StageResult | Deferred | Tiled]

@@ -19,7 +19,7 @@ import numpy as np
 from ..dataclass import dataclass
 from ..errors import AxisError, AxisTypeError, ShapeError
 from .nodes import Expr, Leaf, Map, Shape, countable, walk, whole
-from .pairs.node import filled, is_pair, of_parts
+from .pairs.node import filled, interleaved, is_pair, of_pairs_in, of_parts
 
 Index: TypeAlias = int | slice | EllipsisType | None
 
@@ -245,6 +245,9 @@ def reshape(root: Expr, shape: Shape) -> Expr:
     if shape == root.shape:
         return root
     if is_pair(root):
+        laid = interleaved(root)
+        if laid is not None:
+            return of_pairs_in(reshape(laid, (*shape, 2)))
         return of_parts(lambda part: reshape(part, shape), root)
     strides = reshaped(root, shape) if isinstance(root, Leaf) else None
     if strides is None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
-from ...expr.nodes import Reduced, Stored
+from ...expr.nodes import Position, Reduced, Stored
 from ...kernel.cuda.many.batches import by_segments
 from ...kernel.cuda.many.state import state_words
 from ...kernel.cuda.many.teams import Extents, Team, team_of
@@ -222,13 +222,16 @@ def _extents(launcher: Launcher) -> Extents:
 
 
 def _mixed(prepared: Prepared) -> bool:
-    """Whether some leaves lie along the tile loop, and others along the reduced loop outside it."""
+    """Whether some leaves lie along the tile loop, and others along the reduced loop outside it.
+
+    Positions lie nowhere: they are counted.
+    """
     lane, reduced = prepared.tiling.first, prepared.program.reduced
     if not reduced:
         return False
-    here, outside = (
-        {abs(strides[k]) for strides in prepared.space.strides} for k in (lane, lane - 1)
-    )
+    leaves = zip(prepared.space.leaves, prepared.space.strides, strict=True)
+    read = [strides for leaf, strides in leaves if not isinstance(leaf.source, Position)]
+    here, outside = ({abs(strides[k]) for strides in read} for k in (lane, lane - 1))
     return 1 in here and 1 in outside
 
 

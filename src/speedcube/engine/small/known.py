@@ -19,6 +19,7 @@ from ...kernel.program import LIGHT
 from ...plan.stages import WORKER_OVERHEAD
 from .. import machine
 from ..cpu import frame_of
+from ..pieces.moves import put_in_place, rearranged
 from ..stepwise.choice import is_new
 from .again import Made, Met, few_structure, with_arrays
 from .call import FINISHED, MOST_AT_ONCE, ONE_THREAD, Reusable, computed, most_at_once
@@ -81,6 +82,10 @@ def value(root: Expr, rung: str = "core", steps: Made | None = None) -> Any:
     """
     if machine.free_memory() < _ROOM + 8 * math.prod(root.shape):
         return None  # the planner says how much is missing
+    if is_put_together(root):
+        return put_in_place(root)
+    if (copy := rearranged(root)) is not None:
+        return copy
     made = sums_of(root) if type(root) is Leaf and type(root.source) is Scanned else None
     if made is None:
         made = _one_call(root, rung, _MADE[rung], steps)

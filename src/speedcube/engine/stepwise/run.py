@@ -13,7 +13,7 @@ from ..ordering.run import few_made
 from ..results import joined
 from ..routines import direct, quick
 from ..rungs import Rung
-from ..small.known import is_put_together, value
+from ..small.known import value
 from .choice import Limits
 from .walk import made_of
 
@@ -51,10 +51,6 @@ class StepByStep:
                 return quick.value(call, self.rung.workers)
             if made := direct.values((root,), self.rung, False):
                 return made[0]
-        if not is_put_together(root):
-            found = value(root, self.rung.kind)
-        elif type(root.source) is Through:  # type: ignore[union-attr]
-            found = few_made(root.source)  # type: ignore[union-attr]
-        else:
-            found = None
+        source = root.source if type(root) is Leaf else None
+        found = few_made(source) if type(source) is Through else value(root, self.rung.kind)
         return self.rest(root) if found is None else found

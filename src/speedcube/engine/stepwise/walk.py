@@ -43,8 +43,8 @@ Array: TypeAlias = NDArray[Any]
 # The values of an expression that reads arrays alone, by a kernel or whatever else makes it.
 Made: TypeAlias = Callable[[Expr], Any]
 MOST_NODES: Final = 1 << 17
-# Elements of lines up to which NumPy by itself takes 2 to 20 us for what is looked at, dealt out and
-# put together in 20 to 60 otherwise. Of 10,000 it would be 20 to 600, and 35 to 100.
+# Elements of lines for which NumPy by itself takes 2 to 20 us, and what looks at them, deals them
+# out and puts them together 20 to 60. Of 10,000 it would be 20 to 600, and 35 to 100.
 _BY_DEFINITION: Final = 1 << 9
 
 

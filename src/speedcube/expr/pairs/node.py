@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ... import dtypes
 from ...errors import DTypeError
-from ..nodes import Expr, Leaf, Map, Shape, const
+from ..nodes import Expr, Leaf, Map, Shape, const, whole
 
 COMPLEX: Final = "complex"
 
@@ -48,8 +48,9 @@ def interleaved(root: Expr) -> Leaf | None:
     return Leaf(re.source, (*re.shape, 2), re.offset, (*re.strides, 1))
 
 
-def of_pairs_in(leaf: Leaf) -> Map:
-    """The complex array whose parts lie along the last axis of ``leaf``, two elements long."""
+def of_pairs_in(laid: Expr) -> Map:
+    """The complex array whose parts lie along the last axis of ``laid``, two elements long."""
+    leaf = laid if isinstance(laid, Leaf) else whole(laid, laid.shape)
     shape, strides = leaf.shape[:-1], leaf.strides[:-1]
     im = Leaf(leaf.source, shape, leaf.offset + leaf.strides[-1], strides)
     return pair(Leaf(leaf.source, shape, leaf.offset, strides), im)

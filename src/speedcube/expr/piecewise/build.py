@@ -15,7 +15,7 @@ from ... import dtypes
 from ...errors import ShapeError
 from ..build import cast, check_axis
 from ..nodes import Expr, Leaf, Piece, Piecewise, Shape, c_strides, const, countable, whole
-from ..pairs.node import is_pair, of_all_parts, of_parts, parts
+from ..pairs.node import interleaved, is_pair, of_all_parts, of_pairs_in, of_parts, parts
 from ..pairs.node import pair as pair_of
 
 Pairs: TypeAlias = Sequence[tuple[int, int]]  # for each axis, what goes before and behind
@@ -44,6 +44,9 @@ def concatenated(parts: Sequence[Expr], axis: int, dtype: str | None = None) -> 
     name = dtypes.promote(*(part.dtype for part in parts)) if dtype is None else dtype
     if name in dtypes.COMPLEX:
         pairs = [cast(part, name) for part in parts]
+        laid = [one for pair in pairs if (one := interleaved(pair)) is not None]
+        if len(laid) == len(pairs):
+            return of_pairs_in(concatenated(laid, k))
         return of_all_parts(lambda of_one: concatenated(of_one, axis), pairs)
     ends = list(accumulate((shape[k] for shape in shapes), initial=0))
     shape = countable((*shapes[0][:k], ends[-1], *shapes[0][k + 1 :]))
@@ -162,6 +165,10 @@ def _stretched(
 ) -> Expr:
     """``root`` read along each axis stretch after stretch."""
     if is_pair(root):
+        laid = interleaved(root)
+        if laid is not None:
+            both = (Stretch(2, 0, 1),)
+            return of_pairs_in(_stretched(laid, (*axes, both), (call[0], (laid,), call[2])))
         return of_parts(lambda part: _stretched(part, axes, (call[0], (part,), call[2])), root)
     leaf = root if isinstance(root, Leaf) else whole(root, root.shape)
     read = _read(axes, leaf.shape, leaf.strides)
@@ -215,6 +222,10 @@ def surrounded(root: Expr, values: Sequence[Sequence[Any]], pads: Pairs, options
     """
     if is_pair(root):
         numbers = np.array(values, complex)
+        laid = interleaved(root)
+        if laid is not None and not numbers.any() and not np.signbit(numbers.view(float)).any():
+            zeros = [(0.0, 0.0)] * (len(pads) + 1)
+            return of_pairs_in(surrounded(laid, zeros, (*pads, (0, 0)), options))
         ends = zip(parts(root), (numbers.real, numbers.imag), strict=True)
         return pair_of(*(surrounded(part, of.tolist(), pads, options) for part, of in ends))
     outer = tuple(n + sum(pair) for n, pair in zip(root.shape, pads, strict=True))

@@ -9,7 +9,7 @@ from typing import Final
 
 from .... import dtypes
 from ....dataclass import dataclass
-from ....expr.nodes import Position, Random, Reduced
+from ....expr.nodes import Position, Random, Reduced, Stored
 from ....expr.space import TILE, Space, Tiling, with_lanes
 from ...lower.certificates import OPS, is_exact
 from ...lower.many import Layout
@@ -43,7 +43,8 @@ def _laid_out(space: Space) -> Layout | None:
     results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
     if space.size == 0:
         return None
-    made = any(isinstance(leaf.source, (Random, Position)) for leaf in space.leaves)
+    kinds = {type(leaf.source) for leaf in space.leaves}
+    made = Random in kinds or (Position in kinds and Stored not in kinds)
     if results == 1 and made:
         return None  # one record costs nothing
     last = len(space.extents) - 1
