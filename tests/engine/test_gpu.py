@@ -32,6 +32,12 @@ def _normal(*shape: int, dtype: str = "float64") -> Any:
     return _rng().normal(10, 1, size=shape, dtype=dtype)
 
 
+def _assigned(x: Any) -> Any:
+    y = sc.asarray(x)
+    y[0] = np.float16(-0.0)
+    return y
+
+
 EXPRESSIONS: dict[str, Callable[[], Any]] = {
     "published sum": lambda: (_normal(3000, 5000) + 1)[::2, ::2].sum(),
     "published mean": lambda: (_normal(3000, 5000) + 1)[::2, ::2].mean(),
@@ -92,6 +98,12 @@ EXPRESSIONS: dict[str, Callable[[], Any]] = {
     "subnormals": lambda: sc.asarray(np.array([5e-324, -1e-310, 2e-308])) * 1.0,
     "float32 subnormals": lambda: sc.asarray(np.array([1e-45, 3e-39], "float32")) * 0.5,
     "scalar": lambda: sc.asarray(3.0) + 1,
+    "the sign of a zero": lambda: sc.asarray(np.float32(-0.0)),
+    "of many zeros": lambda: sc.broadcast_to(sc.asarray(np.float64(-0.0)), (5, 300)),
+    "of one assigned": lambda: sc.asarray(_assigned(np.array([1.0, 2.0], "float16"))),
+    "places in all": lambda: sc.asarray(_DATA).argmax(),
+    "places in a thousand": lambda: sc.asarray(_STORED[:1000]).argmin(),
+    "places in few long columns": lambda: sc.asarray(_STORED[:196_608].reshape(12, -1)).argmax(0),
     "empty": lambda: _normal(0, 5).sum(axis=0),
 }
 
@@ -127,6 +139,9 @@ def test_a_thread_without_a_context_takes_one(rung: str) -> None:
 
 def test_results_can_stay_on_the_device() -> None:
     import cupy
+
+    zero = sc.asarray(np.array([-0.0, -0.0])).max().compute(on="gpu", to="cupy")
+    assert np.signbit(cupy.asnumpy(zero))
 
     x = _normal(100, 200)
     on_device = x.compute(on="gpu", to="cupy")

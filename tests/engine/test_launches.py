@@ -222,6 +222,35 @@ def test_lengths_and_numbers_are_arguments_of_a_launch(cupy: ModuleType) -> None
     known._met.clear()
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_number_keeps_its_sign(cupy: ModuleType, dtype: str) -> None:
+    """CuPy alone takes the sign of a zero without axes."""
+    number = np.array(-0.0, dtype)
+    for text in (lambda u: u, lambda u: sc.copysign(1, u), lambda u: sc.broadcast_to(u, 3)):
+        for _ in range(2):
+            wanted = np.asarray(text(sc.asarray(number)).compute(on="core"))
+            got = device.value_on_gpu(text(sc.asarray(number))._expr, 0, False)
+            assert_same_bits(np.asarray(got), wanted, dtype)
+    there = sc.asarray(np.array([-0.0, -0.0], dtype).view(DeviceArray))
+    assert np.signbit(np.asarray(device.value_on_gpu(there.max()._expr, 0, True)))
+
+
+def test_lengths_that_are_met_twice_have_their_own_launch(cupy: ModuleType) -> None:
+    known._known.clear()
+    known._met.clear()
+    device._lengths.clear()
+    for turn in range(4):
+        for n in (3, 1000, 77):
+            x = _numbers(n, seed=n + turn)
+            there = sc.asarray(x.view(DeviceArray))
+            got = device.value_on_gpu(there.max()._expr, 0, False)
+            assert_same_bits(np.asarray(got), np.asarray(x.max()), f"{n} {turn}")
+        own = [one for one in device._lengths._known.values() if one is not True]
+        assert len(own) == (2 if turn else 0)  # the first length is its kernel's
+    assert all(one.finished and one.finished[0].launch is not None for one in own)
+    device._lengths.clear()
+
+
 NARROW, FEW = np.array([1.0, 3.0, -2.0]), 700
 # Running sums one after the other: whether those of the second are made in the unit of the first.
 AFTER: dict[str, tuple[np.ndarray, np.ndarray, int]] = {

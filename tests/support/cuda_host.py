@@ -154,11 +154,19 @@ class Ordered:
         """It happened."""
 
 
+def _moved(values: Any) -> DeviceArray:
+    """As CuPy moves them: what has no axes it fills with a number, which makes 0.0 of -0.0."""
+    moved = np.array(values)
+    if not moved.ndim and moved == 0:
+        moved = np.zeros_like(moved)
+    return moved.view(DeviceArray)
+
+
 def fake_cupy() -> ModuleType:
     """CuPy, its device memory being the host's."""
     cupy = ModuleType("cupy")
     cupy.ndarray = DeviceArray  # type: ignore[attr-defined]
-    cupy.asarray = lambda a: np.array(a).view(DeviceArray)  # type: ignore[attr-defined]
+    cupy.asarray = _moved  # type: ignore[attr-defined]
     cupy.zeros = lambda shape, dtype: np.zeros(shape, dtype).view(DeviceArray)  # type: ignore[attr-defined]
     cupy.empty = lambda shape, dtype: (  # type: ignore[attr-defined]
         np.full(shape, 0x5A, dtype).view(DeviceArray)

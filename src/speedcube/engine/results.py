@@ -23,6 +23,7 @@ from ..kernel.lower.rules import key_values
 from ..kernel.program import LIMBS, Program
 from ..plan.plan import Plan
 from ..plan.stages import Stage
+from .staging.sent import sent
 
 if TYPE_CHECKING:
     from .rungs import Rung
@@ -160,9 +161,7 @@ def put(share: Any, results: Any) -> None:
     """Copy host or device ``results``, in C order, into ``share``, which may lie on a device."""
     results = results.reshape(share.shape)
     if isinstance(results, np.ndarray) and not isinstance(share, np.ndarray):
-        import cupy
-
-        results = cupy.asarray(results)
+        results = sent(results)
     share[...] = results
 
 

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..engine.staging.sent import sent
 from ..errors import ParameterError
 
 NAME: Final = "speedcube-cupy"  # of the backend, in Dask's setting array.backend
@@ -176,9 +177,7 @@ _KINDS: Final = "biufc"
 
 def to_gpu(chunk: Any) -> Any:
     """Task: a NumPy chunk as a CuPy array on the current GPU; anything else as it is."""
-    import cupy
-
-    return cupy.asarray(chunk) if isinstance(chunk, np.ndarray) else chunk
+    return sent(chunk) if isinstance(chunk, np.ndarray) else chunk
 
 
 def plugin(array: Any) -> Any:

@@ -20,6 +20,7 @@ from ...plan.stages import Part, Stage, element_places
 from ..clusters.handing import Slices
 from ..results import Destination
 from ..several import from_records, merged
+from ..staging.sent import sent
 from ..tasks import Worker, joined, run_joined, run_partial, run_pass
 from .deal import Dealer
 from .predicted import seconds_each
@@ -85,7 +86,7 @@ def on_device(worker: Worker, arrays: Sequence[Any]) -> list[Any]:
     import cupy
 
     with cupy.cuda.Device(worker.device):
-        return [cupy.asarray(one) for one in arrays]
+        return [sent(one) for one in arrays]
 
 
 def held_on_device(worker: Worker, stage: Stage) -> dict[Any, Any]:

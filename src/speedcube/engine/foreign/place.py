@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from ..staging.sent import sent
+
 _DEVICE: ContextVar[int | None] = ContextVar("speedcube-blocks", default=None)
 
 
@@ -40,4 +42,4 @@ def own_block(values: Any) -> Any:
         return np.array(values, order="C")
     import cupy
 
-    return cupy.array(values)
+    return cupy.array(sent(values))

@@ -16,6 +16,7 @@ from .. import cpu
 from ..boxes import Stop
 from ..prepare import prepare
 from ..staging.late import gpu, running, trees
+from ..staging.sent import sent
 from . import columns, lines
 from .matrices import STRAIGHT, ordered, straight
 
@@ -130,9 +131,7 @@ def _copy(results: Array, share: Any) -> None:
     if isinstance(share, np.ndarray):
         share[...] = results
         return
-    import cupy
-
-    share[...] = cupy.asarray(results)
+    share[...] = sent(results)
 
 
 def share_of(stage: Stage, part: Part, whole: Any) -> Any:

@@ -23,6 +23,7 @@ from ..gpu import GRID, Launcher, to_device
 from ..prepare import Prepared, launch_words, prepare_many
 from ..results import merge_pieces
 from ..staging.packed import Packed
+from ..staging.sent import sent
 from .parameters import PUT
 from .structure import Structure, word
 from .templates import Slots
@@ -248,7 +249,7 @@ class FinishedLaunch:
             return few[0]
         with np.errstate(over="ignore"):
             results = few.astype(root.dtype).reshape(root.shape)
-        return self.cupy.asarray(results) if stays else results[()]
+        return sent(results) if stays else results[()]
 
 
 def _places(slots: Slots, prepared: Prepared) -> list[tuple[int, int]] | None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .lanes import PIECE, Taken, crew, now
+from .sent import sent
 
 LEAST: Final = 16 << 20  # bytes; fewer are there before threads have begun
 _PINNED: Final = 1  # cudaMemoryTypeHost
@@ -19,7 +20,7 @@ def device_copy(array: NDArray[Any]) -> Any:
     import cupy
 
     if array.nbytes < LEAST:
-        return cupy.asarray(array)
+        return sent(array)
     there = cupy.empty(array.shape, array.dtype)
     host, address = array.reshape(-1).view(np.uint8), int(there.data.ptr)
     if _is_pinned(host):
