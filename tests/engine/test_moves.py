@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
+from speedcube.engine import compute as engine
 from speedcube.engine import cpu
 from speedcube.engine.pieces import moves
 
@@ -65,3 +66,51 @@ def test_much_is_stored_by_kernels_with_the_same_bits(
             made = CALLS[name](sc, sc.asarray(x)).compute(on=rung)
             assert made.tobytes() == wanted.tobytes()
             assert any(one.size > 1000 for one in stores) is by_kernels  # not the row of zeros
+
+
+AT_ONCE: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "concatenate": lambda m, x: m.concatenate([x, x[::-1]], axis=1),
+    "stack": lambda m, x: m.stack([x, x.T], axis=-1),
+    "roll": lambda m, x: m.roll(x, (3, -4), axis=(0, 1)),
+    "pad": lambda m, x: m.pad(x, ((1, 2), (0, 3))),
+    "edge": lambda m, x: m.pad(x, 2, mode="edge"),
+    "flip": lambda m, x: m.flip(x, 1),
+    "both": lambda m, x: m.flip(x),
+    "turned": lambda m, x: m.rot90(x),
+    "repeat": lambda m, x: m.repeat(x, 3, axis=1),
+    "tile": lambda m, x: m.tile(x, (2, 3)),
+    "ravel": lambda m, x: m.ravel(x[::2].T),
+    "a part": lambda m, x: m.resize(x[:, :3], (2, 2)),
+    "columns": lambda m, x: x[:, ::-2],
+}
+
+
+@pytest.mark.parametrize("size", [9, 300])
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int8", "bool", "complex64", "complex128"])
+@pytest.mark.parametrize("name", AT_ONCE)
+def test_what_is_moved_in_memory_is_not_planned(
+    name: str, dtype: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Complex numbers are moved as what they are: both parts keep all of their bits."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(size, size, 2)).view(complex)[..., 0]
+    x.reshape(-1)[:3] = complex(-0.0, np.nan), complex(np.inf, -0.0), complex(-0.0, -0.0)
+    with np.errstate(invalid="ignore"):
+        x = (x if dtype.startswith("complex") else x.real).astype(dtype)
+    monkeypatch.setattr(engine, "planned_on", None)
+    for array in (x, np.asfortranarray(x)):
+        wanted = AT_ONCE[name](np, array)
+        for rung in ("core", "cores:2"):
+            made = AT_ONCE[name](sc, sc.asarray(array)).compute(on=rung)
+            assert made.dtype == wanted.dtype
+            assert made.shape == wanted.shape
+            assert made.tobytes() == wanted.tobytes()
+
+
+def test_rows_of_pieces_keep_the_order_of_what_they_are_made_of() -> None:
+    x = np.asfortranarray(np.random.default_rng(3).normal(size=(40, 30)) + 1j)
+    for name in ("concatenate", "roll", "pad"):
+        wanted = AT_ONCE[name](np, x if name != "concatenate" else x[::1])
+        made = AT_ONCE[name](sc, sc.asarray(x)).compute(on="core")
+        assert made.tobytes() == wanted.tobytes()
+        assert made.strides == wanted.strides
