@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import speedcube as sc
@@ -113,6 +113,8 @@ def test_quantiles(seed: int, shape: tuple[int, ...], dtype: str, method: str) -
     axes: list[Any] = [None, 0, -1, tuple(range(len(shape)))]
     axis, keep = axes[seed % 4], bool(seed % 2)
     q: Any = [0.3, [0.1, 0.5, 0.99], [[0.25, 1.0]], 0, np.float32(0.6)][seed % 5]
+    # NumPy's one quantile is float32 then, but float16 where it is NaN.
+    assume(not (dtype == "float16" and seed % 5 == 4 and np.isnan(x).any()))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         equal(np.quantile(a, q, axis, method=method, keepdims=keep),
