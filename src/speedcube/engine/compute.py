@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from ..errors import MemoryLimitError
 from ..expr.nodes import Expr, Leaf, Map, Staged, whole
-from ..expr.pairs.node import interleaved, is_pair, parts
+from ..expr.pairs.laid import laid
+from ..expr.pairs.node import is_pair, parts
 from ..late import watched
 from ..plan.plan import Plan
 from . import machine
@@ -128,7 +129,7 @@ def compute(
             return value
     check_laws((root,))
     if not free or is_pair(root):
-        reals = interleaved(root) if is_pair(root) and active() is None else None
+        reals = laid(root) if is_pair(root) and active() is None else None
         if reals is not None:
             return as_complex(compute(reals, on, scheduler, prefers_gpu, to))
         return compute_all([root], on, scheduler, prefers_gpu, to)[0]

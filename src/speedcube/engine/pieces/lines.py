@@ -2,73 +2,151 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...expr.nodes import Const, Expr, Leaf, Map, Position, Stored, c_strides
+from ...dataclass import dataclass
+from ...expr.nodes import Const, Expr, Leaf, Map, Position, Stored, is_whole
 from ..boxes import Stop
+from .moves import window
 
 Array: TypeAlias = NDArray[Any]
 
 _AT_ONCE: Final = 1 << 22  # elements between two looks whether to stop
-_LINE: Final = 16  # elements from which on a line is copied sooner than gathered
+# Places of single elements, up to which NumPy copies them sooner: a kernel reads further on.
+_SINGLE: Final = 32
+_PLACES: Final = 1 << 14  # that NumPy makes its own integers of at a time: they stay in the cache
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """The ``places`` along ``axis`` of an array ``memory`` in C order that are read."""
+
+    memory: Array
+    places: Array
+    axis: int
+
+    def inside(self) -> bool:
+        """Whether none is beyond its ends, where a kernel holds positions, not places."""
+        places = self.places
+        return not places.size or (
+            places.min() >= 0 and places.max() < self.memory.shape[self.axis]
+        )
+
+    def into(self, out: Array, stop: Stop) -> None:
+        """Copy them to ``out``, which lies in C order."""
+        lines, places = self.memory, self.places.reshape(-1)
+        before, behind = lines.shape[: self.axis], lines.shape[self.axis + 1 :]
+        share = out.reshape(*before, places.size, *behind)
+        if self.axis:
+            np.take(lines, places, self.axis, share, "clip")
+            return
+        step = max(1, min(_PLACES, _AT_ONCE // max(1, math.prod(behind))))
+        for first in range(0, len(places), step):
+            if not stop.is_set():
+                part = slice(first, first + step)
+                np.take(lines, places[part], 0, share[part], "clip")
 
 
 def lines_taken(root: Expr, inputs: Mapping[int, Array], out: Any, stop: Stop) -> bool:
     """Whether ``root`` is lines of an array in memory at indices, and so was copied to ``out``."""
-    if type(root) is not Map or root.op != "gather" or not isinstance(out, np.ndarray):
+    found = _lines_of(root, inputs) if isinstance(out, np.ndarray) else None
+    if found is None or not out.flags.c_contiguous or not found.inside():
         return False
-    found = _index_and_width(root)
-    memory = _in_memory(root.args[1], inputs)
-    if found is None or memory is None or not out.flags.c_contiguous:
-        return False
-    index, width = found
-    places = _in_memory(index, inputs)
-    if places is None or memory.size % width:
-        return False
-    lines = memory.reshape(-1, width)
-    here = places.reshape(-1)[index.offset :: index.strides[0]][: root.shape[0]]
-    if here.size and (here.min() < 0 or here.max() >= len(lines)):
-        return False  # a kernel holds them within bounds
-    into = out.reshape(-1, width)
-    step = max(1, _AT_ONCE // width)
-    for first in range(0, len(into), step):
-        if not stop.is_set():
-            part = slice(first, first + step)
-            np.take(lines, here[part], axis=0, out=into[part], mode="clip")
+    found.into(out, stop)
     return True
 
 
-def _index_and_width(root: Map) -> tuple[Leaf, int] | None:
-    """The leaf of indices along the first axis, and the elements of a whole line; None otherwise.
+def lines_at_once(root: Expr) -> Array | None:
+    """Lines of an array in memory at indices that are there, and were looked at; else None."""
+    found = _lines_of(root, {})
+    if found is None or found.memory.dtype != root.dtype:
+        return None
+    out = np.empty(root.shape, root.dtype)
+    found.into(out, _NEVER)
+    return out
 
-    The position is ``index * width``, and that within the line.
+
+_NEVER: Final = Stop()
+
+
+def _lines_of(root: Expr, inputs: Mapping[int, Array]) -> Lines | None:
+    """The lines that ``root`` is; None where it is something else, or where they have gaps.
+
+    Its positions are ``index * width``, added to those of the axes that stay.
     """
-    shape, at = root.shape, root.args[0]
-    if len(shape) < 2 or type(at) is not Map or at.op != "add":
+    if type(root) is not Map or root.op != "gather" or 0 in root.shape:
         return None
-    within, line = at.args
-    lengths = c_strides(shape)
-    if type(within) is not Leaf or type(within.source) is not Position or within.offset:
+    at, leaf, *ends = root.args
+    shape, offset, steps = root.shape, 0, (0,) * len(root.shape)
+    if type(at) is Map and at.op == "add":
+        still, at = at.args
+        if type(still) is not Leaf or type(still.source) is not Position:
+            return None
+        offset, steps = still.offset, still.strides
+    width = 1
+    if type(at) is Map and at.op == "multiply":
+        at, number = at.args
+        if type(number) is not Leaf or type(number.source) is not Const:
+            return None
+        width = int(number.source.value)
+    at = _as_stored(at)
+    memory = _memory(leaf, inputs)
+    if type(at) is not Leaf or memory is None or width < 1 or min(steps, default=0) < 0:
         return None
-    if within.strides != (0, *lengths[1:]) or type(line) is not Map or line.op != "multiply":
+    places = _memory(at, inputs)
+    if places is None or at.dtype[0] not in "iu":
         return None
-    index, width = line.args
-    while type(index) is Map and index.op == "cast":
-        (index,) = index.args
-    if type(index) is not Leaf or type(width) is not Leaf or type(width.source) is not Const:
+    moving = [k for k, step in enumerate(at.strides) if step]
+    if not moving or any(steps[k] for k in range(moving[0], moving[-1] + 1)):
         return None
-    along = index.strides[0] > 0 and not any(index.strides[1:]) and index.dtype[0] in "iu"
-    whole = width.source.value == lengths[0] >= _LINE
-    return (index, lengths[0]) if along and whole else None
+    first, last = moving[0], moving[-1] + 1
+    numbers = [one.source for one in ends if type(one) is Leaf and type(one.source) is Const]
+    if len(numbers) != len(ends):
+        return None
+    low, high = (int(number.value) for number in numbers)
+    spans = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
+    count = (high - low - spans) // width + 1
+    kept = Leaf(
+        leaf.source,  # type: ignore[union-attr]
+        (*shape[:first], count, *shape[last:]),
+        offset,
+        (*steps[:first], width, *steps[last:]),
+    )
+    lines = window(kept, memory)
+    if not lines.flags.c_contiguous:
+        return None
+    if last == len(shape) and math.prod(shape[first:]) > _SINGLE:
+        return None
+    index = Leaf(at.source, shape[first:last], at.offset, at.strides[first:last])
+    return Lines(lines, window(index, places), first)
 
 
-def _in_memory(leaf: Expr, inputs: Mapping[int, Array]) -> Array | None:
-    """All elements of what ``leaf`` reads, in C order."""
-    assert type(leaf) is Leaf
+def _as_stored(index: Expr) -> Expr:
+    """``index`` before it was converted: integers of fewer bytes have the same values."""
+    while True:
+        if type(index) is Map and index.op == "cast":
+            under = index.args[0]
+        elif type(index) is Leaf and type(index.source) is Map and index.source.op == "cast":
+            under = index.source.args[0]
+            if type(under) is not Leaf or not is_whole(under):
+                return index
+            under = Leaf(under.source, index.shape, index.offset, index.strides)
+        else:
+            return index
+        if under.dtype[0] not in "iu":
+            return index
+        index = under
+
+
+def _memory(leaf: Expr, inputs: Mapping[int, Array]) -> Array | None:
+    """The array that ``leaf`` reads."""
+    if type(leaf) is not Leaf:
+        return None
     memory = inputs.get(id(leaf.source))
     if memory is None and isinstance(leaf.source, Stored):
         memory = leaf.source.buffer

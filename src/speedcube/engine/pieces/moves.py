@@ -63,7 +63,7 @@ def values_of(root: Expr, inputs: Mapping[int, Array]) -> Array | None:
         memory = source.buffer
     if not isinstance(source, StageResult | Stored) or not isinstance(memory, np.ndarray):
         return None
-    return _window(root, memory)
+    return window(root, memory)
 
 
 def copied(values: Array, out: Array, stop: Stop) -> None:
@@ -157,7 +157,7 @@ def put_in_place(root: Expr) -> Array | None:
     return out
 
 
-def _window(leaf: Leaf, memory: Array) -> Array:
+def window(leaf: Leaf, memory: Array) -> Array:
     """The elements that ``leaf`` reads, where they lie: position 0 is the first of ``memory``."""
     size = memory.itemsize
     if memory.flags.c_contiguous and 0 not in leaf.shape and 0 not in memory.shape:

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any, Final
 
-from ...expr.nodes import Expr, Leaf, Piecewise, Reduced, Scanned, Stored, Through
+from ...expr.nodes import Expr, Leaf, Map, Piecewise, Reduced, Scanned, Stored, Through
 from ...expr.pairs.node import is_pair
 from ...kernel.llvm.simd import targets
 from ...kernel.lower.together import is_fold
@@ -19,6 +19,7 @@ from ...kernel.program import LIGHT
 from ...plan.stages import WORKER_OVERHEAD
 from .. import machine
 from ..cpu import frame_of
+from ..pieces.lines import lines_at_once
 from ..pieces.moves import put_in_place, rearranged
 from ..stepwise.choice import is_new
 from .again import Made, Met, few_structure, with_arrays
@@ -84,7 +85,8 @@ def value(root: Expr, rung: str = "core", steps: Made | None = None) -> Any:
         return None  # the planner says how much is missing
     if is_put_together(root):
         return put_in_place(root)
-    if (copy := rearranged(root)) is not None:
+    copy = lines_at_once(root) if type(root) is Map else rearranged(root)
+    if copy is not None:
         return copy
     made = sums_of(root) if type(root) is Leaf and type(root.source) is Scanned else None
     if made is None:
