@@ -92,6 +92,14 @@ def _before(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray((x < y) | ((x == x) & (y != y)))
 
 
+def is_moved(node: Expr) -> bool:
+    """Whether ``node`` has elements with the bits that they have in memory, at other places.
+
+    Kernels have float16 as float32, so its NaN are not.
+    """
+    return isinstance(node, Map) and node.op == "gather" and node.dtype != "float16"
+
+
 def take(root: Expr, index: Expr, axis: int) -> Expr:
     """``root`` with ``axis`` read at each of ``index``, whose axes take its place."""
     return take_several(root, [index], [axis], axis)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .. import dtypes
 from ..ops import OPS, SAMPLERS, SEARCHES
 from . import samplers, scans
-from .gather import searched
+from .gather import is_moved, searched
 from .graph import below, memories
 from .nodes import (
     Const,
@@ -108,7 +108,7 @@ def _map(node: Map, done: dict[int, Array], draw: Draw) -> Array:
         if node.op == "cast":
             return np.asarray(args[0].astype(node.dtype))
         if node.op == "bitcast":
-            made = isinstance(node.args[0], Map)  # whose NaN processors choose
+            made = isinstance(node.args[0], Map) and not is_moved(node.args[0])
             bits = scans.one_nan(args[0]) if made else args[0]
             return np.ascontiguousarray(bits).view(node.dtype).reshape(node.shape)
         held = [arg.astype(dtypes.carrier(arg.dtype.name), copy=False) for arg in args]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...expr.nodes import Const, Expr, Leaf, Map, Position, Stored, is_whole
+from ...expr.scans import one_nan
 from ..boxes import Stop
 from .moves import window
 
@@ -38,7 +39,12 @@ class Lines:
         )
 
     def into(self, out: Array, stop: Stop) -> None:
-        """Copy them to ``out``, which lies in C order."""
+        """Copy them to ``out``, which lies in C order; NaN of float16 as a kernel gives them."""
+        self._copied(out, stop)
+        if out.dtype == np.float16 and np.isnan(out).any():
+            out[...] = one_nan(out)
+
+    def _copied(self, out: Array, stop: Stop) -> None:
         lines, places = self.memory, self.places.reshape(-1)
         before, behind = lines.shape[: self.axis], lines.shape[self.axis + 1 :]
         share = out.reshape(*before, places.size, *behind)

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ... import dtypes
+from ...expr.gather import is_moved
 from ...expr.nodes import Expr, Leaf, Map, Reduced
 from ...expr.scans import one_nan
 from ...ops import ELEMENTARY, OPS
@@ -40,8 +41,8 @@ FOLDS: Final = frozenset(("sum", "min", "max", "any", "all", "argmin", "argmax")
 
 def is_computed(node: Expr) -> bool:
     """Whether its NaN are the processor's, not data that are only viewed."""
-    while type(node) is Leaf:
-        source = node.source
+    while type(node) is Leaf or is_moved(node):
+        source = node.args[1] if type(node) is Map else node.source  # type: ignore[union-attr]
         if type(source) not in (Map, Leaf):
             return False
         node = source  # type: ignore[assignment]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ... import dtypes
 from ...dataclass import dataclass
 from ...expr.analysis import analyse
+from ...expr.gather import is_moved
 from ...expr.nodes import Const, Expr, Leaf, Map, Random, const, walk
 from ...expr.space import Space
 from ...ops import EXACT, OPS, SEARCHES
@@ -198,6 +199,8 @@ def one_nan(b: Builder, value: Value, node: Expr) -> Value:
     """The value of ``node`` with one NaN, where a NaN may come out of arithmetic."""
     if isinstance(node, Leaf) or not dtypes.is_float(value.type) or analyse(node).known:
         return value  # data are copied as they are
+    if is_moved(node):
+        return value
     if (node.op, node.dtype) in ONE_NAN:
         return value
     return canonical(b, value)
