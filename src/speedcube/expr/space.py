@@ -85,6 +85,7 @@ def build(
         loops.append(_Loop(1, True, [0] * len(offsets)))
     loops = _merge(loops) or [_Loop(1, False, [0] * len(offsets))]
     if axes:
+        _pairs_outside(loops)
         _walk_both_ways(loops, nodes)
     columns = list(zip(*(loop.strides for loop in loops), strict=True))
     return Space(
@@ -130,6 +131,21 @@ def _merge(loops: list[_Loop]) -> list[_Loop]:
     return merged
 
 
+def _pairs_outside(loops: list[_Loop]) -> None:
+    """Walk along what has a longer loop than a pair's, of which every other element is read.
+
+    So are dots of complex numbers: a loop a pair takes ten times as long.
+    """
+    if len(loops) < 2 or not (loops[-1].reduced and loops[-2].reduced):
+        return
+    outer, inner = loops[-2:]
+    results = math.prod(loop.extent for loop in loops if not loop.reduced)
+    along = [outer, *(loop for loop in loops if not loop.reduced and results <= _FEW)]
+    apart = any({abs(step) for step in loop.strides[:-1]} - {0} == {2} for loop in along)
+    if apart and inner.extent == 2 < outer.extent:
+        loops[-2:] = inner, outer
+
+
 def _walk_both_ways(loops: list[_Loop], nodes: Sequence[Leaf]) -> None:
     """Cut the innermost reduced loop where one array lies as the loop walks, and another across.
 
@@ -157,6 +173,7 @@ def _walk_both_ways(loops: list[_Loop], nodes: Sequence[Leaf]) -> None:
 
 
 _LINE: Final = 8  # elements: fewer lie in one line of memory
+_FEW: Final = 16  # results, of which a vector holds all
 
 
 def with_lanes(space: Space, lane: int) -> Space:

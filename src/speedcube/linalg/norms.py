@@ -14,6 +14,7 @@ from ..api.elementwise import sqrt
 from ..api.joining import stack
 from ..errors import AxisError, ParameterError, ShapeError
 from ..expr import build
+from ..expr.pairs.node import interleaved
 from .calls import turned
 from .decompositions import svdvals
 
@@ -140,7 +141,8 @@ def _root_of_squares(array: Array, axes: tuple[int, ...], keepdims: bool) -> Arr
     """The root of the exact sum of exact squares."""
     others = [k for k in range(array.ndim) if k not in axes]
     if array.dtype.kind == "c":
-        both = stack([array.real, array.imag], axis=-1)
+        laid = interleaved(array._expr) if array.ndim else None
+        both = stack([array.real, array.imag], axis=-1) if laid is None else array._view(laid, None)
         return _kept(_root_of_squares(both, (*axes, array.ndim), False), array, axes, keepdims)
     shape = (*(array.shape[k] for k in others), math.prod(array.shape[k] for k in axes))
     wide = array.astype("float32") if array.dtype == "float16" else array

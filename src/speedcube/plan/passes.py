@@ -34,6 +34,7 @@ FOLDED: Final = frozenset(("sum", "mean", "var", "std", *EXTREMES, "dot"))
 # Sums of so few elements, or of so many and so few results, have ways of their own on a CPU.
 SHORT, TALL, FEW = 16, 1 << 17, 16
 ALONG: Final = frozenset(("sum", "mean", "var", "std"))  # with many results
+_RECORDED: Final = 4.0  # nanoseconds that a product takes more in a record of a dot of float64
 _MERGED: Final = 4 << 20  # bytes of results of which each worker makes its share of all
 
 
@@ -132,7 +133,7 @@ class _Group:
         needs = frozenset(id(s) for s in sources if isinstance(s, StageResult))
         reads = {id(s) for s in sources if not isinstance(s, Const)}
         along, weight = _along(one, gpu, bool(pieces)), sum(map(costs.weight, nodes))
-        alone = not (along or _shares(one, bool(pieces)))
+        alone = not (along or _shares(one, bool(pieces))) or (not gpu and _is_finished(one))
         return cls([one], alone, along, needs, reads, pieces, weight)
 
     def takes(self, other: _Group) -> bool:
@@ -168,6 +169,16 @@ def _shares(one: Request, pieced: bool) -> bool:
         return False
     whole = isinstance(one.source, Reduced) and math.prod(one.result.shape) == 1
     return whole and one.source.op in FOLDED
+
+
+def _is_finished(one: Request) -> bool:
+    """Whether ``one`` is a dot product of float64 whose own kernel a CPU takes less time for.
+
+    That has two doubles for the sum. With others it leaves a record, of two terms an element.
+    """
+    if not isinstance(one.source, Reduced) or one.source.op != "dot":
+        return False
+    return one.root.dtype == "float64" and costs.of_element(one.root) < _RECORDED
 
 
 def _along(one: Request, gpu: bool, pieced: bool) -> tuple[object, ...]:

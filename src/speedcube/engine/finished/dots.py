@@ -20,7 +20,7 @@ from ...expr import views
 from ...expr.nodes import Reduced
 from ...expr.push import push
 from ...expr.space import build
-from ...kernel.lower.many import LONG_LINE, Layout, dot_layout, lower_many
+from ...kernel.lower.many import LONG_LINE, MOST_IN_LONG_LOOPS, Layout, dot_layout, lower_many
 from ...kernel.many import NEAR
 from ...plan.stages import Part
 from ..boxes import Stop
@@ -76,7 +76,8 @@ def _pieces(part: Part, source: Reduced) -> list[_DotPiece]:
         return []
     axis = max(axes, key=lambda k: root.shape[k])
     extent, pieces = root.shape[axis], []
-    count = min(extent, -(-size // PIECE))
+    most = PIECE if len(axes) == 1 else MOST_IN_LONG_LOOPS
+    count = min(extent, -(-size // most))
     for start, stop in pairwise(extent * k // count for k in range(count + 1)):
         item = (slice(None),) * axis + (slice(start, stop),)
         here = push(root, views.indexed(root.shape, item))

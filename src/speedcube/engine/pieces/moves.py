@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from itertools import pairwise
+from operator import add
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...expr.nodes import Const, Expr, Leaf, Piecewise, StageResult, Stored, c_strides, is_whole
+from ...expr.nodes import (
+    Const,
+    Expr,
+    Leaf,
+    Piecewise,
+    Shape,
+    StageResult,
+    Stored,
+    c_strides,
+    is_whole,
+)
 from ...expr.piecewise.order import memory_order
 from ...kernel.llvm.elements import FAR
 from ..boxes import Stop
@@ -135,26 +147,53 @@ def put_in_place(root: Expr) -> Array | None:
 
     To put two lines of ten together takes 12 us then, planned 40.
     """
-    if not isinstance(root, Leaf) or not isinstance(root.source, Piecewise) or not is_whole(root):
+    found = _at_hand(root)
+    if found is None:
         return None
-    source = root.source
-    if root.shape != source.shape:
+    out = room(root.shape, root.dtype, memory_order(root) if any(map(_is_turned, found)) else None)
+    if out.nbytes >= FAR and any(passes_the_cache(one.expr, out) for one in found):
+        return None
+    if any(one.values.dtype != out.dtype for one in found):
+        return None
+    for one in found:
+        ends = zip(one.at, one.expr.shape, strict=True)
+        copied(one.values, out[tuple([slice(at, at + n) for at, n in ends])], _NEVER)
+    return out
+
+
+class _Copy(NamedTuple):
+    """``values`` of ``expr``, a piece whose first element has the index ``at``."""
+
+    at: Shape
+    expr: Expr
+    values: Array
+
+
+def _at_hand(root: Expr) -> list[_Copy] | None:
+    """The pieces of ``root``, and of those that are pieces, where all of them lie in memory."""
+    source = root.source if isinstance(root, Leaf) and is_whole(root) else None
+    if not isinstance(source, Piecewise) or root.shape != source.shape:
         return None
     if not isinstance(source.boxes, tuple) or len(source.boxes) > _PIECES:
         return None
-    found = [values_of(piece.expr, {}) for piece in source.boxes]
-    if any([one is None for one in found]):
-        return None
-    out = room(root.shape, root.dtype, memory_order(root))
-    if any([passes_the_cache(piece.expr, out) for piece in source.boxes]):
-        return None
-    if any([one.dtype != out.dtype for one in found]):  # type: ignore[union-attr]
-        return None
-    for values, piece in zip(found, source.boxes, strict=True):
-        ends = zip(piece.at, piece.expr.shape, strict=True)
-        share = out[tuple([slice(at, at + n) for at, n in ends])]
-        copied(values, share, _NEVER)  # type: ignore[arg-type]
-    return out
+    found: list[_Copy] = []
+    for piece in source.boxes:
+        values = values_of(piece.expr, {})
+        within = _at_hand(piece.expr) if values is None else [_Copy((), piece.expr, values)]
+        if within is None:
+            return None
+        for at, expr, own in within:
+            found.append(_Copy(tuple(map(add, piece.at, at)) if at else piece.at, expr, own))
+    return found
+
+
+def _is_turned(one: _Copy) -> bool:
+    """Whether it does not lie in C order."""
+    values = one.values
+    if values.ndim < 2 or values.flags.c_contiguous:
+        return False
+    steps = [abs(step) for step, n in zip(values.strides, values.shape, strict=True) if n > 1]
+    return any(before < after for before, after in pairwise(step for step in steps if step))
 
 
 def window(leaf: Leaf, memory: Array) -> Array:

@@ -8,22 +8,19 @@ between them. Of numbers that lie in memory as pairs the two stand side by side:
 from __future__ import annotations
 
 import math
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from .. import build, reductions
-from ..nodes import Expr, Leaf, Map, Stored, Tiled, c_strides, leaves
+from ..nodes import Expr, Leaf, Map, Stored, Tiled, leaves
 from ..piecewise.build import concatenated
 from ..routines.row import called
 from ..routines.table import ROUTINES
-from .node import of_pairs_in, pair, parts
+from .node import pair, parts
 
-# Products up to which they are taken as they lie; of more what is turned round is copied first, for
-# a dot product along one loop is ten times as quick.
-_FEW: Final = 1 << 13
+_FEW: Final = 1 << 13  # products up to which parts that are computed are not put together first
 _MOST: Final = 1 << 23  # numbers of which pairs are made: of more each core has its share
-_LINE: Final = 16  # pairs of a line from which signs are copied, too
 
 
 class PairsInMemory(NamedTuple):
@@ -83,31 +80,14 @@ def _of_woven(x: PairsInMemory, y: PairsInMemory, axis: int) -> Expr:
         product = build.elementwise("multiply", [x.pairs, right])
         return reductions.dot(product, axes)
 
-    straight = y.pairs if x.sign == -y.sign else _conjugate(y.pairs, y.pairs.shape[axes[0]])
+    straight = y.pairs if x.sign == -y.sign else _signed(y.pairs, 1, -1)
     return pair(part(straight), part(_turned(y.pairs, y.sign, x.sign)))
 
 
 def _turned(pairs: Leaf, first: int, second: int) -> Expr:
     """``pairs`` with the elements of each changed round, and with these signs."""
-    shape, strides = pairs.shape, pairs.strides
-    if not _is_long(pairs):
-        other = Leaf(pairs.source, shape, pairs.offset + 1, (*strides[:-1], -1))
-        return _signed(other, first, second)
-    given: tuple[Any, ...] = float(first), float(second)
-    return called(ROUTINES["turned_pairs"], [pairs], [shape], pairs.dtype, given)[0]
-
-
-def _is_long(pairs: Leaf) -> bool:
-    """Whether a copy of ``pairs`` makes one loop of a dot product that else has one a pair."""
-    return math.prod(pairs.shape) > _FEW and pairs.strides == c_strides(pairs.shape)
-
-
-def _conjugate(pairs: Leaf, line: int) -> Expr:
-    """``pairs``, so many a line, with the other sign of the second of each."""
-    if line < _LINE or not _is_long(pairs):
-        return _signed(pairs, 1, -1)
-    of = of_pairs_in(pairs).args
-    return called(ROUTINES["conjugate_pairs"], of, [pairs.shape], pairs.dtype, (), (True,))[0]
+    other = Leaf(pairs.source, pairs.shape, pairs.offset + 1, (*pairs.strides[:-1], -1))
+    return _signed(other, first, second)
 
 
 def _signed(pairs: Expr, first: int, second: int) -> Expr:

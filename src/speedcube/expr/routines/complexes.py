@@ -70,18 +70,6 @@ def _running_product(xp: Any, z: Any) -> Any:
     return _woven(xp, _running(xp, _planes(xp, z)))
 
 
-def _turned(xp: Any, pairs: Any, first: float, second: float) -> Any:
-    """``pairs`` with their elements changed round, and with these signs, 1 or -1."""
-    made = xp.empty(pairs.shape, pairs.dtype)
-    xp.multiply(pairs[..., 1], pairs.dtype.type(first), out=made[..., 0])
-    xp.multiply(pairs[..., 0], pairs.dtype.type(second), out=made[..., 1])
-    return made
-
-
-def _conjugate(xp: Any, z: Any) -> Any:
-    return xp.conj(z).view(z.real.dtype).reshape((*z.shape, 2))
-
-
 def _as_pairs(xp: Any, z: Any) -> Any:
     return xp.ascontiguousarray(z).view(z.real.dtype).reshape((*z.shape, 2))
 
@@ -94,6 +82,4 @@ ROWS: Final = (
     Routine("prod_of_pairs", "", _product, 6.0, 0, _HOW, flops=_flops),
     Routine("cumprod_of_pairs", "", _running_product, 8.0, 0, _HOW, flops=_flops),
     Routine("as_pairs", "", _as_pairs, 1.0, 0, "as they are"),
-    Routine("conjugate_pairs", "", _conjugate, 1.0, 0, "copied, half of them with the other sign"),
-    Routine("turned_pairs", "", _turned, 1.0, 0, "copied, some with the other sign", flops=_flops),
 )

@@ -40,14 +40,13 @@ LEAST_RESULTS: Final = 2
 MOST_IN_A_ROW: Final = 1 << 22  # elements of a row; beyond, a record costs nothing beside them
 LONG_LINE: Final = 1 << 15  # elements from which one result is worth a kernel of its own
 MOST_IN_LOOPS: Final = 1 << 18  # the same where one result has several loops
-# A sum of more float64 than this, of so few at once, is as quick by records (others are not).
-TALL, FEW = 1 << 17, 16
+MOST_IN_LONG_LOOPS: Final = 1 << 20  # or few long ones: of more a sum is too often not certain
+TALL, FEW = 1 << 17, 16  # a sum of more float64, of so few at once, is as quick by records
 SHORT: Final = 16  # elements of a result up to which their sums are kept in registers
 SHORT_DOT: Final = 64  # the same of products: sums of few are often ties, if these are of float32
 SHORT_ACROSS: Final = 1 << 15
 SHALLOW: Final = 1 << 13  # terms up to which what fine rests lose leaves few results uncertain
-# What an element costs, in vectors' steps: gathered from lines of memory that are read anyway, and
-# from others; the end of a row.
+# An element's cost in vectors' steps: gathered from lines read anyway, from others; a row's end.
 _GATHERED, _SCATTERED, _ROW_END = 3.0, 5.0, 64.0
 _NEAR: Final = 8  # elements from one to the next
 _VECTOR: Final = 8
@@ -93,7 +92,7 @@ def _laid_out(
         return None
     if results < LEAST_RESULTS:
         return None if also else _line(space, source)
-    if _fine(source) and source.count > TALL and results < FEW:
+    if _fine(source) and source.op != "dot" and source.count > TALL and results < FEW:
         return None
     # What is known of sums lies in scratch memory, which has no room for so many side by side.
     short = not near and all(is_short(space, one) for one in (source, *also))
@@ -122,7 +121,8 @@ def _line(space: Space, source: Reduced) -> Layout | None:
         return None
     if drawn or source.count < LONG_LINE:
         return None
-    if source.count > MOST_IN_LOOPS and not is_line(space, source):
+    few = source.count <= (MOST_IN_LONG_LOOPS if space.extents[-1] >= LONG_LINE else MOST_IN_LOOPS)
+    if not few and not is_line(space, source):
         return None
     return Layout(space, Tiling(len(space.extents) - 1, TILE, 1), True)
 
