@@ -23,7 +23,8 @@ def _line(length: int) -> list[float]:
     sign = RNG.choice([1.0, -1.0])
     base = sign * np.ldexp(float(2**52 + int(RNG.integers(0, 2**52))), place)
     terms = [base, np.ldexp(RNG.choice([1.0, -1.0]), place - 1)]
-    terms += [np.ldexp(RNG.choice([1.0, -1.0]), place - int(RNG.integers(2, 300)))]
+    below = max(-1074, place - int(RNG.choice([RNG.integers(2, 300), 2000])))  # or the least of all
+    terms += [np.ldexp(RNG.choice([1.0, -1.0]), below)]
     while len(terms) + 2 <= length:
         large = np.ldexp(float(RNG.integers(1, 2**24)), int(RNG.integers(-200, 250)))
         terms += [large, -large]
@@ -38,6 +39,15 @@ def _saved(x: np.ndarray[Any, Any], folder: Path) -> Any:
     return sc.open(folder / "x.npy")
 
 
+MEANS: Final[dict[str, Callable[[Any, Path], Any]]] = {
+    "rows": lambda x, _: sc.asarray(x).mean(axis=1),
+    "columns": lambda x, _: sc.asarray(np.ascontiguousarray(x.T)).mean(axis=0),
+    "computed": lambda x, _: (sc.asarray(x) * 1).mean(axis=1),
+    "rows of a file": lambda x, folder: _saved(x, folder).mean(axis=1),
+    "columns of a file": lambda x, folder: _saved(np.ascontiguousarray(x.T), folder).mean(axis=0),
+    "with a deviation": lambda x, _: sc.compute(sc.asarray(x).mean(1), sc.asarray(x).std(1))[0],
+    "of all": lambda x, _: sc.stack([sc.asarray(row).mean() for row in x]),
+}
 SUMS: Final[dict[str, Callable[[Any, Path], Any]]] = {
     "rows": lambda x, _: sc.asarray(x).sum(axis=1),
     "columns": lambda x, _: sc.asarray(np.ascontiguousarray(x.T)).sum(axis=0),
@@ -57,6 +67,19 @@ def test_what_is_far_below_breaks_a_tie(name: str, length: int, tmp_path: Path) 
         x = np.array([_line(length) for _ in range(LINES)])
         exact = [sum(map(Fraction, row.tolist()), Fraction(0)) for row in x]
         found = SUMS[name](x, tmp_path).compute(on="core")
+        assert_same_bits(found, np.array([float(one) for one in exact]))
+
+
+@pytest.mark.parametrize("name", MEANS)
+@pytest.mark.parametrize("length", [2, 3, 4, 5, 7, 8, 12, 16, 33, 64, 65, 200])
+def test_a_mean_is_rounded_once_whatever_breaks_its_tie(
+    name: str, length: int, tmp_path: Path
+) -> None:
+    """Of a quotient what was lost may underflow, and is not nothing."""
+    for _ in range(3):
+        x = np.array([_line(length) for _ in range(LINES)])
+        exact = [sum(map(Fraction, row.tolist()), Fraction(0)) / length for row in x]
+        found = sc.asarray(MEANS[name](x, tmp_path)).compute(on="core")
         assert_same_bits(found, np.array([float(one) for one in exact]))
 
 

@@ -8,11 +8,15 @@ from ...many import Many
 from .near import SLACK, TINY
 
 FINISH: Final = f"""\
+/* A bound that may underflow, and not zero unless that is which it is made of: it breaks ties. */
+__device__ __forceinline__ double some(double bound, double of) {{
+  return of == 0.0 ? bound : bound + 0x1p-1000;
+}}
 __device__ __forceinline__ Near quotient(const Near &a, double divisor) {{
   double lost, value = a.value / divisor;
   double rest = two_sum(fma(-value, divisor, a.value), a.tail, lost), tail = rest / divisor;
-  double left = fabs(fma(-tail, divisor, rest));
-  return {{value, tail, (a.bound + fabs(lost) + left) / divisor * {SLACK}}};
+  double whole = a.bound + fabs(lost) + fabs(fma(-tail, divisor, rest));
+  return {{value, tail, some(whole / divisor * {SLACK}, whole)}};
 }}
 /* (count * squares - total * total) / spread: of each product two doubles and a rest. */
 __device__ __forceinline__ Near variance(const Near &total, const Near &squares, double count,
@@ -27,7 +31,7 @@ __device__ __forceinline__ Near variance(const Near &total, const Near &squares,
   double sizes = fabs(low) + fabs(middle) + fabs(a_rest) + fabs(b_rest);
   double own = sizes * 0x1p-49 + total.tail * total.tail;
   double twice = (fabs(total.value) + fabs(total.tail)) * 2.0;
-  double of_total = (twice + total.bound) * total.bound;
+  double of_total = some((twice + total.bound) * total.bound, total.bound);
   double bound = (own + of_total + count * squares.bound) * {SLACK};
   return quotient({{value, tail, bound}}, spread);
 }}
@@ -37,7 +41,7 @@ __device__ __forceinline__ Near root_of(const Near &a) {{
   double value = root(a.value);
   double rest = fma(-value, value, a.value) + a.tail, tail = rest / (value + value);
   double bound = a.bound + fabs(rest) * 0x1p-51;
-  return {{value, tail, (bound / value + tail * tail / value) * {SLACK}}};
+  return {{value, tail, some((bound / value + tail * tail / value) * {SLACK}, a.bound)}};
 }}
 /* Whether a double is no tie of float32's or float16's. */
 __device__ __forceinline__ bool untied(double x) {{

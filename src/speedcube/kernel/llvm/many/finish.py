@@ -21,6 +21,7 @@ from .sums import OUTSIDE, Sums
 # Results outside of these are left to the general path, zero excepted: products and remainders
 # below could be inexact.
 _LEAST, _MOST = 2.0**-700, 2.0**900
+_SOME = 2.0**-1000  # far below what results outside of these are rounded by
 
 
 @dataclass(frozen=True)
@@ -139,8 +140,17 @@ class Finish:
         rest, lost = d.two_sum(remainder, a.tail)
         tail = d.div(rest, divisor)
         left = d.size(d.fma(d.neg(tail), divisor, rest))
-        bound = d.div(d.total(a.bound, d.size(lost), left), divisor)
-        return Near(value, tail, d.mul(bound, d.constant(SLACK)))
+        whole = d.total(a.bound, d.size(lost), left)
+        return Near(value, tail, self._some(d.mul(d.div(whole, divisor), d.constant(SLACK)), whole))
+
+    def _some(self, bound: str, of: str) -> str:
+        """``bound``, which may underflow, and not zero unless that is which it is made ``of``.
+
+        Whatever is lost breaks ties: a mean of four numbers may be one but for 2**-1074.
+        """
+        d = self.d
+        some = d.add(bound, d.constant(_SOME))
+        return d.choose(d.is_("eq", of, d.constant(0.0)), bound, some)
 
     def _variance(self, total: Near, squares: Near) -> Near:
         """`(count * squares - total * total) / spread`: of each product two doubles and a rest."""
@@ -157,7 +167,7 @@ class Finish:
         sizes = d.total(*(d.size(x) for x in (low, middle, a_rest, b_rest)))
         own = d.add(d.mul(sizes, d.constant(2.0**-49)), d.mul(total.tail, total.tail))
         twice = d.mul(d.add(d.size(total.value), d.size(total.tail)), d.constant(2.0))
-        of_total = d.mul(d.add(twice, total.bound), total.bound)
+        of_total = self._some(d.mul(d.add(twice, total.bound), total.bound), total.bound)
         bound = d.total(own, of_total, d.mul(self.count, squares.bound))
         return self.spread_over(Near(value, tail, d.mul(bound, d.constant(SLACK))))
 
@@ -177,7 +187,7 @@ class Finish:
         bound = d.add(a.bound, d.mul(d.size(rest), d.constant(2.0**-51)))
         bound = d.add(d.div(bound, value), d.div(d.mul(tail, tail), value))
         none = d.both(*(d.is_("eq", x, zero) for x in (a.value, a.tail, a.bound)))
-        bound = d.mul(bound, d.constant(SLACK))
+        bound = self._some(d.mul(bound, d.constant(SLACK)), a.bound)
         value, tail, bound = (d.choose(none, zero, x) for x in (value, tail, bound))
         return Near(value, tail, bound)
 
