@@ -191,10 +191,14 @@ def _either(*sides: Bounds) -> Bounds:
 
 
 def _minimum(a: Bounds, b: Bounds, dtype: str) -> Bounds:
+    if dtypes.is_float(dtype) and not (a.known and b.known):
+        return unknown(dtype)  # a NaN is less than nothing, and stays one
     return Bounds(min(a.low, b.low), min(a.high, b.high), min(a.grain, b.grain))
 
 
 def _maximum(a: Bounds, b: Bounds, dtype: str) -> Bounds:
+    if dtypes.is_float(dtype) and not (a.known and b.known):
+        return unknown(dtype)
     return Bounds(max(a.low, b.low), max(a.high, b.high), min(a.grain, b.grain))
 
 

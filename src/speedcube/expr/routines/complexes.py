@@ -32,7 +32,12 @@ def _planes(xp: Any, z: Any) -> Any:
 
 
 def _woven(xp: Any, planes: Any) -> Any:
-    return xp.stack([planes[0], planes[1]], -1)
+    """The parts side by side, with NumPy's NaN, whose sign processors choose."""
+    made = xp.stack([planes[0], planes[1]], -1)
+    nan = xp.isnan(made)
+    if nan.any():
+        made[nan] = xp.nan
+    return made
 
 
 def _pairs(xp: Any, lines: Any) -> Any:
