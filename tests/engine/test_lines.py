@@ -61,6 +61,13 @@ def test_rows_at_indices(on: str, dtype: str, taken: list[bool]) -> None:
         lambda m, a, rows: a[3:][rows % 897],
         lambda m, a, rows: a.reshape(300, 60, 60)[:, rows % 60],
         lambda m, a, rows: a.reshape(300, 60, 60)[:, (rows % 60).reshape(11, 100)],
+        lambda m, a, rows: a.reshape(30, 30, 1200)[:, rows % 30][6:9],
+        lambda m, a, rows: a.reshape(30, 30, 1200)[:, rows % 30][28:],
+        lambda m, a, rows: a.reshape(30, 30, 1200)[7:9][:, rows % 30],
+        lambda m, a, rows: a.reshape(10, 90, 1200)[::2][:, rows % 90],
+        lambda m, a, rows: a.reshape(30, 30, 1200)[:, rows % 30][:, 5:90],
+        lambda m, a, rows: a[:600][rows % 600],
+        lambda m, a, rows: a.reshape(-1, 1).T[:, rows[:30]],
         lambda m, a, rows: a[:, rows[:20] % 1200],
         lambda m, a, rows: a.reshape(-1)[rows[:32]],
         lambda m, a, rows: m.take(a, m.asarray(rows % 900)[::3], axis=0),
@@ -78,6 +85,8 @@ def test_other_lines(case: Any, taken: list[bool]) -> None:
         lambda a, rows: a[:, 1:][rows],
         lambda a, rows: a[:, ::-1][rows],
         lambda a, rows: a[::2][rows // 2],
+        lambda a, rows: a.reshape(9, 100, 1200)[::2][:, rows % 100],
+        lambda a, rows: a.reshape(30, 30, 1200)[:, rows % 30][::-1],
         lambda a, rows: a.T[rows],
         lambda a, rows: a[rows] + 1,
         lambda a, rows: a[rows][:, 5:],
@@ -121,3 +130,37 @@ def test_nan_at_indices_are_those_in_memory(
         del found["interpreted"]
     for name, values in found.items():
         assert np.array_equal(_bytes(np.ascontiguousarray(values)), _bytes(wanted)), name
+
+
+def _key(extent: int, draw: np.random.Generator) -> slice:
+    first, last = sorted(draw.integers(0, extent + 1, 2))
+    return (
+        slice(first, last, int(draw.choice([1, 1, 2, 3]))) if draw.random() < 0.7 else slice(None)
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_places_of_parts_of_turned_arrays(seed: int) -> None:
+    """Whatever is cut off before and after: places are of the axis, not of what is left of it."""
+    draw = np.random.default_rng(seed)
+    for _ in range(250):
+        shape = tuple(draw.integers(1, 9, int(draw.integers(1, 5))))
+        wanted = draw.normal(size=shape)
+        made = sc.asarray(wanted)
+        for _ in range(int(draw.integers(1, 5))):
+            if 0 in wanted.shape:
+                break
+            axis = int(draw.integers(0, wanted.ndim))
+            choice = draw.integers(0, 3)
+            if choice == 0:
+                item: Any = tuple(_key(n, draw) for n in wanted.shape[: axis + 1])
+                wanted, made = wanted[item], made[item]
+            elif choice == 1:
+                places = draw.integers(-wanted.shape[axis], wanted.shape[axis], draw.integers(1, 5))
+                item = (*(slice(None),) * axis, places)
+                wanted, made = wanted[item], made[item]
+            else:
+                order = tuple(draw.permutation(wanted.ndim))
+                wanted, made = wanted.transpose(order), made.transpose(order)
+        for on in ("core", "cores:2"):
+            assert_same_bits(np.asarray(made.compute(on=on)), np.ascontiguousarray(wanted), on)

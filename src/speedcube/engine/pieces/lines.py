@@ -87,7 +87,7 @@ def _lines_of(root: Expr, inputs: Mapping[int, Array]) -> Lines | None:
     """
     if type(root) is not Map or root.op != "gather" or 0 in root.shape:
         return None
-    at, leaf, *ends = root.args
+    at, leaf, *_ = root.args
     shape, offset, steps = root.shape, 0, (0,) * len(root.shape)
     if type(at) is Map and at.op == "add":
         still, at = at.args
@@ -111,17 +111,15 @@ def _lines_of(root: Expr, inputs: Mapping[int, Array]) -> Lines | None:
     if not moving or any(steps[k] for k in range(moving[0], moving[-1] + 1)):
         return None
     first, last = moving[0], moving[-1] + 1
-    numbers = [one.source for one in ends if type(one) is Leaf and type(one.source) is Const]
-    if len(numbers) != len(ends):
+    before, behind = (shape[:first], steps[:first]), (shape[last:], steps[last:])
+    count = _extent(before, behind, width, memory.size - offset)
+    if not count:
         return None
-    low, high = (int(number.value) for number in numbers)
-    spans = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
-    count = (high - low - spans) // width + 1
     kept = Leaf(
         leaf.source,  # type: ignore[union-attr]
-        (*shape[:first], count, *shape[last:]),
+        (*before[0], count, *behind[0]),
         offset,
-        (*steps[:first], width, *steps[last:]),
+        (*before[1], width, *behind[1]),
     )
     lines = window(kept, memory)
     if not lines.flags.c_contiguous:
@@ -130,6 +128,24 @@ def _lines_of(root: Expr, inputs: Mapping[int, Array]) -> Lines | None:
         return None
     index = Leaf(at.source, shape[first:last], at.offset, at.strides[first:last])
     return Lines(lines, window(index, places), first)
+
+
+Axes: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]  # extents, and steps in memory
+
+
+def _extent(before: Axes, behind: Axes, width: int, size: int) -> int:
+    """The places along an axis of steps of ``width``; 0 where ``size`` elements have no room.
+
+    The ends that positions are held between do not tell: of axes that stay some may be cut off.
+    """
+    within = _span(behind)
+    around = [step for n, step in zip(*before, strict=True) if n > 1]
+    count = around[-1] // width if around else (size - 1 - within) // width + 1
+    return count if _span(before) + (count - 1) * width + within < size else 0
+
+
+def _span(axes: Axes) -> int:
+    return sum((n - 1) * step for n, step in zip(*axes, strict=True))
 
 
 def _as_stored(index: Expr) -> Expr:
