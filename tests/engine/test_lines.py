@@ -164,3 +164,24 @@ def test_places_of_parts_of_turned_arrays(seed: int) -> None:
                 wanted, made = wanted.transpose(order), made.transpose(order)
         for on in ("core", "cores:2"):
             assert_same_bits(np.asarray(made.compute(on=on)), np.ascontiguousarray(wanted), on)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_lines_are_copied_some_at_a_time(axis: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two calls of NumPy's it is seen whether to stop."""
+    calls: list[int] = []
+    take = np.take
+
+    def counted(*args: Any) -> None:
+        calls.append(args[3].size)
+        take(*args)
+
+    monkeypatch.setattr(lines, "_AT_ONCE", 512)
+    x = RNG.normal(size=(50, 40, 6))
+    places = RNG.integers(0, x.shape[axis], 5 if axis == 2 else 300)
+    wanted = take(x, places, axis)
+    monkeypatch.setattr(np, "take", counted)
+    assert_same_bits(sc.asarray(x)[(*(slice(None),) * axis, places)].compute(on="core"), wanted)
+    assert sum(calls) == wanted.size
+    assert len(calls) > 1
+    assert max(calls) <= max(512, wanted[0].size)

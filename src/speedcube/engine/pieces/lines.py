@@ -48,8 +48,12 @@ class Lines:
         lines, places = self.memory, self.places.reshape(-1)
         before, behind = lines.shape[: self.axis], lines.shape[self.axis + 1 :]
         share = out.reshape(*before, places.size, *behind)
-        if self.axis:
-            np.take(lines, places, self.axis, share, "clip")
+        if self.axis:  # some rows at a time, then all their places
+            step = max(1, _AT_ONCE // max(1, share[0].size))
+            for first in range(0, len(lines), step):
+                if not stop.is_set():
+                    part = slice(first, first + step)
+                    np.take(lines[part], places, self.axis, share[part], "clip")
             return
         step = max(1, min(_PLACES, _AT_ONCE // max(1, math.prod(behind))))
         for first in range(0, len(places), step):
