@@ -12,6 +12,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -46,7 +47,11 @@ def loading(process: psutil.Process, where: Path) -> bool:
 
 def starting(process: psutil.Process, where: Path) -> bool:
     """A worker's process is there, which has not registered yet."""
-    return any("spawn_main" in " ".join(p.cmdline()) for p in process.children())
+    for child in process.children():
+        with suppress(psutil.Error):  # it has just ended
+            if "spawn_main" in " ".join(child.cmdline()):
+                return True
+    return False
 
 
 def training(process: psutil.Process, where: Path) -> bool:

@@ -90,7 +90,10 @@ def _stopped(pid: int) -> Iterator[None]:
 def _is_stopped(pid: int) -> bool:
     import psutil
 
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() == "stopped"
+    try:
+        return bool(psutil.Process(pid).status() == "stopped")
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _in_time(work: Callable[[], Any]) -> Any:

@@ -53,7 +53,10 @@ def events(job: train.Job, kind: str) -> list[dict[str, Any]]:
 
 
 def exists(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_a_worker_that_computes_something_else_is_waited_for(client: Client) -> None:

@@ -133,12 +133,13 @@ def family(pid: int) -> list[psutil.Process]:
 
 def listeners(pid: int) -> dict[int, str]:
     """The address of every port that a process and its descendants listen at."""
-    return {
-        connection.laddr.port: connection.laddr.ip
-        for process in family(pid)
-        for connection in process.net_connections("inet")
-        if connection.status == psutil.CONN_LISTEN
-    }
+    found = {}
+    for process in family(pid):
+        with suppress(psutil.NoSuchProcess):  # short-lived helpers come and go
+            for connection in process.net_connections("inet"):
+                if connection.status == psutil.CONN_LISTEN:
+                    found[connection.laddr.port] = connection.laddr.ip
+    return found
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
@@ -155,8 +156,9 @@ def test_another_user_gets_nothing_from_any_listener(
     assert len(found) == (7 if several else 5), "scheduler, nannies and workers; ranks"
     assert set(found.values()) == {"127.0.0.1"}
     for one in family(process.pid):
-        for name in ("cmdline", "environ"):
-            assert b"PRIVATE KEY" not in Path(f"/proc/{one.pid}/{name}").read_bytes()
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            for name in ("cmdline", "environ"):
+                assert b"PRIVATE KEY" not in Path(f"/proc/{one.pid}/{name}").read_bytes()
     tried = subprocess.run(
         [sys.executable, STRANGER, *map(str, found)], capture_output=True, text=True, check=False
     )
