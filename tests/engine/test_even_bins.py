@@ -126,3 +126,14 @@ def test_lines_side_by_side_are_sorted_where_they_lie(dtype: str) -> None:
             found = np.asarray(sc.sort(sc.asarray(x), axis=0).compute(on=on))
             assert found.tobytes() == np.ascontiguousarray(rows.T).tobytes()
             np.testing.assert_array_equal(found, np.sort(x, axis=0))
+
+
+@pytest.mark.parametrize("count", [1, 16, 511, 513, 1500, 16_384, 16_385, 140_000])
+def test_any_number_of_elements_is_counted_in_even_bins(count: int) -> None:
+    """Few are counted by the caller, more by a plan: each reads the elements, not their bins."""
+    x = np.random.default_rng(count).normal(size=count)
+    for bins, ends in ((1, (0.0, 0.7)), (7, (-3, 3)), (10, None), (100, (-1, 5))):
+        got, edges = sc.histogram(sc.asarray(x), bins, ends)
+        wanted, at = np.histogram(x, bins, ends)
+        assert got.compute(on="core").tolist() == wanted.tolist()
+        assert np.asarray(edges).tolist() == at.tolist()

@@ -80,7 +80,7 @@ def run_through(
 
 def in_memory_made(source: Through) -> Array:
     """What ``source`` makes of lines that lie in memory, along its last axis, by the caller."""
-    return _made(source, elements_of(source.args, {}, None, Stop(), _nowhere, 1))
+    return _made(source, elements_of(args_read(source), {}, None, Stop(), _nowhere, 1))
 
 
 def few_made(source: Through) -> Array | None:
