@@ -19,6 +19,8 @@ LOWEST := .venv-lowest
 QUICK  := not gpu and not multigpu and not slow
 SLOW   := slow and not gpu and not multigpu
 TWO    := --numprocesses auto --dist worksteal
+# Tests of what users call; those of the engine's own parts are by kernels always.
+USED   := $(addprefix tests/,api compat fft fuzz interop linalg ma random)
 PINS   := constraints.txt
 export PYTHONUNBUFFERED := 1
 # Modules are compiled when they are first imported, instead of all that is installed, and kept wherever we are run.
@@ -40,19 +42,23 @@ define install
 	touch $@
 endef
 
-.PHONY: ladder test test-slow test-lowest lint docs wheel bench bench-floors clean
+.PHONY: ladder test test-slow test-kernels test-lowest lint docs wheel bench bench-floors clean
 
 ladder: $(VENV)/.installed-$(EXTRAS)
 	$(BIN)/speedcube ladder $(ARGS)
 
 # Two tests at a time have a core each; BLAS would start threads for every core, which spin.
-test test-slow test-lowest: export OPENBLAS_NUM_THREADS := 1
+test test-slow test-kernels test-lowest: export OPENBLAS_NUM_THREADS := 1
 
 test: $(DEV)
 	$(BIN)/python -m pytest -m "$(QUICK)" $(TWO) $(ARGS)
 
 test-slow: $(DEV)
 	$(BIN)/python -m pytest -m "$(SLOW)" $(TWO) $(ARGS)
+
+# What `test` has of few elements by NumPy's functions, as users get it, once more by kernels.
+test-kernels: $(DEV)
+	$(BIN)/python -m pytest -m "$(QUICK)" --by-kernels $(TWO) $(USED) $(ARGS)
 
 test-lowest: $(LOWEST)/.installed
 	$(LOWEST)/bin/python -m pytest -m "$(QUICK)" $(TWO) $(ARGS)

@@ -7,7 +7,7 @@ import secrets
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import dask
 import pytest
@@ -25,6 +25,9 @@ settings.register_profile("ordinary", deadline=None, derandomize=True, database=
 settings.register_profile("drawn", deadline=None, derandomize=False, database=None, print_blob=True)
 SEED = "hypothesis_seed"
 
+# Folders whose tests look at kernels, however few elements they have.
+OF_KERNELS: Final = frozenset({"engine", "expr", "kernel", "plan"})
+
 _OWN_CACHE: list[str] = []
 
 
@@ -33,6 +36,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--update-golden",
         action="store_true",
         help="write tests/golden/*.json anew instead of comparing with them",
+    )
+    parser.addoption(
+        "--by-kernels",
+        action="store_true",
+        help="kernels make everything, few elements too, which users get from NumPy's functions",
     )
 
 
@@ -54,8 +62,6 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 def pytest_configure(config: pytest.Config) -> None:
     """Set which examples are drawn, and where kernels are kept; drawn numbers are not.
 
-    Kernels make everything, however small, but in `test_stepwise.py`.
-
     Tests compare what rungs draw: each draws its own. Hypothesis is told the seed when its own hook
     runs, after this. Kernels of this session go to a directory of its own, gone at its end; workers
     share it.
@@ -64,7 +70,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if draws_anew(config) and config.getoption(SEED) is None:
         setattr(config.option, SEED, str(secrets.randbits(32)))  # workers are given our options
     dask.config.set({drawn.SETTING: 0})
-    choice.Limits.several = choice.Limits.first = -1
     if not hasattr(config, "workerinput"):
         directory = tempfile.mkdtemp(prefix="speedcube-kernels-")
         _OWN_CACHE.append(directory)
@@ -87,8 +92,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.slow)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Those of several GPUs are also marked gpu: one GPU is no machine for them."""
+    """Few elements are made as users get them, but where kernels are what is tested.
+
+    Tests of several GPUs are also marked gpu: one GPU is no machine for them.
+    """
+    folder = item.path.relative_to(Path(__file__).parent).parts[0]
+    kernels = item.config.getoption("--by-kernels") or folder in OF_KERNELS
+    several, first = (-1, -1) if kernels else (choice.MOST, choice.FIRST)
+    choice.Limits.several, choice.Limits.first = several, first
     if item.get_closest_marker("multigpu") and gpu_count() < 2:
         pytest.skip(f"needs two GPUs; this machine has {gpu_count()}")
 

@@ -71,7 +71,7 @@ class Interleaved:
 def combined(re: Any, im: Any) -> Any:
     """The complex numbers of these parts: the memory that both lie in, or new memory."""
     if not np.shape(re):
-        return np.dtype(dtypes.OF_PARTS[str(re.dtype)]).type(complex(re, im))
+        return np.dtype(dtypes.OF_PARTS[str(re.dtype)]).type(complex(float(re), float(im)))
     if (whole := _shared_memory(re, im)) is not None:
         return whole
     module = sys.modules["cupy"] if hasattr(type(re), "__cuda_array_interface__") else np

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import speedcube as sc
+from speedcube.api.grouping.labels import coded
+from speedcube.api.grouping.layout import layout
 
 FUNCS = ("sum", "mean", "var", "std", "min", "max", "argmin", "argmax", "first", "last", "prod",
          "median", "count", "any", "all")  # fmt: skip
@@ -81,6 +83,23 @@ def test_groups_have_the_bits_of_their_elements_alone(func: str, dtype: str, axi
     shape = (41, 17) if axis == 0 else (3, 41)
     for kind in ("plain", "tied", "odd", "wide")[: 4 if dtype[0] == "f" else 1]:
         check(func, data(kind, shape, dtype), keys, axis)
+
+
+@pytest.mark.parametrize("func", [*FUNCS, "nansum", "nanstd"])
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int16", "bool"])
+def test_many_short_lines_are_made_side_by_side(func: str, dtype: str) -> None:
+    """One line after the other takes 20 us each: 20 s for a million rows of three."""
+    if (func == "median" or func == "nansum") and dtype == "bool":
+        return
+    keys = np.array([0, 2, 0, 1, 7])
+    for kind in ("plain", "odd")[: 2 if dtype[0] == "f" else 1]:
+        check(func, data(kind, (60, 5), dtype), keys, 1)
+
+
+def test_lines_are_side_by_side_where_they_are_short() -> None:
+    for shape, rows in (((60, 5), True), ((15, 5), False), ((60, 3000), False)):
+        keys = coded((sc.arange(shape[1]) % 3,), range(3), True)
+        assert layout(sc.zeros(shape), keys, 1).rows is rows
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from ..shapes import broadcast_to
 from .labels import Coded
 
 _NARROW: Final = 16  # columns below which rows are too short to be added up side by side
+# Elements of lines that are made sooner side by side: one by itself takes 20 us, of a few too.
+_SHORT: Final = 1 << 11
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def layout(x: Array, keys: Coded, axis: Any) -> GroupLayout:
         flat = _apart(flat, keys.groups, length)
     others = tuple(k for k in range(x.ndim) if k not in where)
     width = math.prod(x.shape[k] for k in others)
-    rows = width >= _NARROW and _down(x, where, others)
+    rows = width >= _NARROW and (_down(x, where, others) or len_of(x, own) <= _SHORT)
     order = (*own, *others) if rows else (*others, *own)
     shape = (len_of(x, own), width) if rows else (width, len_of(x, own))
     turned = (x.transpose(order) if x.ndim else x).reshape(shape)

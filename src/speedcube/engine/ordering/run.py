@@ -85,7 +85,7 @@ def in_memory_made(source: Through) -> Array:
 
 def few_made(source: Through) -> Array | None:
     """What ``source`` makes of arrays in memory, by the caller; None where others make it."""
-    if source.op in ROUTINES or not all(map(_is_array, source.args)):
+    if source.op in ROUTINES or not all(map(_is_array, source.args)) or 0 in source.arg.shape:
         return None
     return _along_axis(in_memory_made(source), source)
 

@@ -31,21 +31,17 @@ from ...expr.nodes import (
     whole,
 )
 from ...expr.pairs.node import is_pair, parts
-from ...expr.routines.table import ROUTINES
 from ...expr.scans import one_nan
 from ...expr.sources.values import positions, stored
-from ...expr.through.table import OPERATIONS
 from ...ops import SEARCHES
 from .choice import is_ordinary
+from .defined import defined, is_quickly_defined
 from .meaning import folded, is_computed, mapped
 
 Array: TypeAlias = NDArray[Any]
 # The values of an expression that reads arrays alone, by a kernel or whatever else makes it.
 Made: TypeAlias = Callable[[Expr], Any]
 MOST_NODES: Final = 1 << 17
-# Elements of lines for which NumPy by itself takes 2 to 20 us, and what looks at them, deals them
-# out and puts them together 20 to 60. Of 10,000 it would be 20 to 600, and 35 to 100.
-_BY_DEFINITION: Final = 1 << 9
 
 
 class NotStepwiseError(Exception):
@@ -148,8 +144,8 @@ class _NodeValues:
         return self.computed(replace(node, arg=self.over_arrays(node.arg)), node.shape)
 
     def of_through(self, node: Through) -> Array:
-        if node.count <= _BY_DEFINITION and node.op not in ROUTINES:
-            return _defined(node, self.arguments(node.arg))
+        if is_quickly_defined(node):
+            return defined(node, self.arguments(node.arg))
         arg = self.over_arrays(node.arg)
         own = Through(node.op, arg, node.shape, node.dtype, node.options, node.axis)
         return self.computed(own, node.shape)
@@ -256,12 +252,6 @@ _MADE: Final[dict[type, Callable[[_NodeValues, Any], Array]]] = {
     Scanned: _NodeValues.of_scan,
     Through: _NodeValues.of_through,
 }
-
-
-def _defined(node: Through, args: Sequence[Array]) -> Array:
-    """``node`` of ``args`` as it is defined."""
-    held = [np.broadcast_to(array, node.arg.shape) for array in args]
-    return np.ascontiguousarray(OPERATIONS[node.op].made(node, held))
 
 
 def _as_stored(expr: Expr, array: Array) -> Array:

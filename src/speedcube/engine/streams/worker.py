@@ -32,7 +32,7 @@ from ...plan.streams import (
 )
 from ..ordering.elements import AllElements
 from ..results import put
-from ..several import Outcome, results_of
+from ..several import Outcome, results_of, run_part
 from ..staging.boxes import read_there, room_there
 from ..tasks import Inputs, Worker
 from .along import Added, is_sum, records_of
@@ -105,7 +105,10 @@ class StreamWorker(Worker):
         if any(_streams(region.part.root, inputs) for region in regions):
             for region in regions:
                 here = [share[region.kept] for share in shares]  # of pieces there are no reductions
-                self._beside(one, region.part, here, inputs)
+                if _streams(region.part.root, inputs):
+                    self._beside(one, region.part, here, inputs)
+                else:  # what is padded with
+                    run_part(one, region.part, here, inputs, self.device, self.stop)
             return (None,) * len(shares)
         if not _streams(part.root, inputs):
             return super().several(one, part, shares, inputs)

@@ -162,12 +162,12 @@ def _seen(expr: Expr) -> tuple[Expr, View | None]:
 
 
 def seen(array: Any, view: View | None, strided: Callable[..., Any]) -> Any:
-    """``array``, which lies in C order, as ``view`` says; ``strided`` is NumPy's or CuPy's."""
+    """``array`` as ``view`` says; ``strided`` is NumPy's or CuPy's."""
     if view is None:
         return array
-    size = array.itemsize
-    flat = array.reshape(-1)[view.offset :]
-    return strided(flat, view.shape, tuple(step * size for step in view.strides))
+    flat = array.reshape(-1)
+    apart = flat.strides[0]  # bytes from one to the next: of a window more than an element has
+    return strided(flat[view.offset :], view.shape, tuple(step * apart for step in view.strides))
 
 
 def complex_of(xp: Any, real: Any, imag: Any) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from ... import dtypes
 from ...expr.analysis import analyse
 from ...expr.graph import memories
-from ...expr.nodes import Expr, Leaf, Map, Random, Reduced, walk
+from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, walk
 from ...expr.space import TILE, Space, Tiling
 from ...ops import SAMPLERS
 from ..builder import Builder, Value
@@ -101,8 +101,13 @@ def fold_word(source: Reduced) -> str:
     if OPS[source.op] == "sum":
         return "int32" if _most(source) < 2.0**31 else "int64"
     if dtypes.is_float(arg.dtype):
-        return _KEYS[arg.dtype if isinstance(arg, Leaf) else dtypes.carrier(arg.dtype)]
+        return _KEYS[arg.dtype if _is_memory(arg) else dtypes.carrier(arg.dtype)]
     return "uint8" if arg.dtype == "bool" else arg.dtype
+
+
+def _is_memory(arg: Expr) -> bool:
+    """Whether ``arg`` is read as it lies: neither computed nor one number."""
+    return isinstance(arg, Leaf) and not isinstance(arg.source, Const)
 
 
 def lower_folded(root: Expr, layout: Layout, source: Reduced) -> Lowered:
@@ -114,7 +119,7 @@ def lower_folded(root: Expr, layout: Layout, source: Reduced) -> Lowered:
 
     def make() -> Program:
         b = Builder()
-        as_it_is = isinstance(root, Leaf) and root.dtype == "float16"
+        as_it_is = _is_memory(root) and root.dtype == "float16"
         value = None if as_it_is else elements(b, (root,), space, parameters)[0]
         if _counts(nodes, layout, source):
             assert value is not None
