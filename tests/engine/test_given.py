@@ -49,6 +49,10 @@ def _long(*shape: int) -> Any:
     return x
 
 
+def _places(length: int) -> Any:
+    return sc.asarray(np.random.default_rng(1).integers(0, length, 150_000))
+
+
 def _around(u: Any) -> Any:
     return u[:-2] + u[1:-1] * 2 + u[2:]
 
@@ -72,6 +76,9 @@ PROGRAMS: Final[dict[str, Callable[[], Any]]] = {
     "transposed": lambda: (_long(500, 400).T + sc.arange(500.0)).max(axis=1),
     "weights": lambda: sc.bincount(sc.arange(200_000) % 7, weights=_long(200_000)),
     "taken": lambda: sc.take(_long(200_000), sc.arange(199_999, -1, -2)),
+    "taken where it says": lambda: _long(200_000)[_places(200_000)],
+    "found": lambda: sc.searchsorted(sc.sort(_long(90_000)), sc.arange(50_000.0) / 2e4 - 1),
+    "kept of pieces": lambda: sc.roll(_long(200_000), 3)[_long(200_000) > 1],
     "joined": lambda: sc.concatenate([_long(100_000), _long(150_000)])[5:] * 3,
     "integers": lambda: (_long(400_000) * 1e9).astype("int64") // 7,
     "nothing": lambda: _long(200_000)[:0].sum(),

@@ -52,7 +52,8 @@ def case(seed: int, shapes: tuple[tuple[int, ...], ...] = SHAPES) -> Case:
     return Case(seed, text, numbers(numpys, shape, dtype), numbers(numpys, shape, dtype))
 
 
-def _computed(text: str, x: Any, y: Any, on: str) -> tuple[Any, ...]:
+def computed(text: str, x: Any, y: Any, on: Any) -> tuple[Any, ...]:
+    """What ``text`` gives where ``on`` says; its lengths are counted by one thread."""
     with sc.on("core"):
         made = eval(text, {"np": sc, "x": x, "y": y})
     return sc.compute(made, on=on)
@@ -60,13 +61,13 @@ def _computed(text: str, x: Any, y: Any, on: str) -> tuple[Any, ...]:
 
 def _by_kernels(one: Case, _: Path) -> tuple[Any, ...]:
     with by_kernels():
-        return _computed(one.text, sc.asarray(one.x), sc.asarray(one.y), "core")
+        return computed(one.text, sc.asarray(one.x), sc.asarray(one.y), "core")
 
 
 def _of_files(one: Case, folder: Path) -> tuple[Any, ...]:
     np.save(folder / "x.npy", one.x)
     np.save(folder / "y.npy", one.y)
-    return _computed(one.text, sc.open(folder / "x.npy"), sc.open(folder / "y.npy"), "core")
+    return computed(one.text, sc.open(folder / "x.npy"), sc.open(folder / "y.npy"), "core")
 
 
 def _lying_otherwise(one: Case, _: Path) -> tuple[Any, ...]:
@@ -78,21 +79,21 @@ def _lying_otherwise(one: Case, _: Path) -> tuple[Any, ...]:
         (x[::-1].copy()[::-1], np.asfortranarray(y)),
         (x, y.astype(y.dtype.newbyteorder())),
     )[one.seed % 4]
-    return _computed(one.text, sc.asarray(other_x), sc.asarray(other_y), "core")
+    return computed(one.text, sc.asarray(other_x), sc.asarray(other_y), "core")
 
 
 def _seen_before(one: Case, _: Path) -> tuple[Any, ...]:
     """A structure met three times with other numbers: its plan and kernel are used again."""
     for x, y in ((one.y, one.x), (one.y[::-1].copy(), one.x), (one.x, one.x)):
         with suppress(SpeedcubeError):  # what other numbers decide may be refused
-            _computed(one.text, sc.asarray(x), sc.asarray(y), "core")
-    return _computed(one.text, sc.asarray(one.x), sc.asarray(one.y), "core")
+            computed(one.text, sc.asarray(x), sc.asarray(y), "core")
+    return computed(one.text, sc.asarray(one.x), sc.asarray(one.y), "core")
 
 
 ROUTES: Final[dict[str, Callable[[Case, Path], tuple[Any, ...]]]] = {
     "by kernels": _by_kernels,
     "seen before": _seen_before,
-    "two threads": lambda one, _: _computed(
+    "two threads": lambda one, _: computed(
         one.text, sc.asarray(one.x), sc.asarray(one.y), "cores:2"
     ),
     "of files": _of_files,
@@ -103,7 +104,7 @@ ROUTES: Final[dict[str, Callable[[Case, Path], tuple[Any, ...]]]] = {
 def differences(one: Case, folder: Path) -> list[str] | None:
     """What differs from the one thread that has all in memory; None: it is refused."""
     try:
-        wanted = _computed(one.text, sc.asarray(one.x), sc.asarray(one.y), "core")
+        wanted = computed(one.text, sc.asarray(one.x), sc.asarray(one.y), "core")
     except SpeedcubeError:
         return None
     found = []

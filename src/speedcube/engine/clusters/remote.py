@@ -115,7 +115,7 @@ def run_part(sent: SentPart, gpu: bool | None, threads: int | None, *arrays: Any
     count, worker = worker_here(gpu, threads)
     if sent.block:
         stage = sent.alone()
-        return worker.partial(stage, sent.part, inputs_of(stage.needs, arrays))
+        return worker.partial(stage, sent.part, inputs_of(stage.sent(len(arrays)), arrays))
     if isinstance(sent.source, Through):
         stage = make_stage(sent.part.root, sent.source, count)
         given = inputs_of(stage.sent(len(arrays)), arrays)
@@ -125,7 +125,7 @@ def run_part(sent: SentPart, gpu: bool | None, threads: int | None, *arrays: Any
     if sent.alone().is_scan:
         return _scan(make_stage(sent.part.root, sent.source, count), worker, count, arrays)
     stage = cut_stage(sent.part.root, sent.source, sent.axes, sent.part.extra, count)
-    inputs = inputs_of(stage.needs, arrays)
+    inputs = inputs_of(stage.sent(len(arrays)), arrays)
     if cut := sent.along_results:
         return _results(sent, cut, worker, count, inputs)
     if "merge" in (sent.join, stage.join) or sent.is_folded:

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from .... import dtypes
 from ....dataclass import dataclass
-from ....expr.nodes import Expr, Leaf, Map, StageResult, leaves
+from ....expr.graph import memories
+from ....expr.nodes import Expr, Leaf, Map, StageResult, walk
 from ....expr.piecewise.regions import pieced
 from ....expr.push import Nodes
 from ....late import task_spec
@@ -140,12 +141,13 @@ def _spans(need: Any, parts: Sequence[Part]) -> list[Span]:
     """The elements of ``need`` that each of ``parts`` reads; none where that is most of it."""
     if len(parts) < 2 or not isinstance(need, StageResult):
         return []
-    if any(pieced(part.root) for part in parts):
-        return []
     found = []
     for part in parts:
-        ends = [*_ends(leaf for leaf in leaves(part.root) if leaf.source is need)]
-        if not ends:
+        nodes = walk(part.root)
+        own = [node for node in nodes if isinstance(node, Leaf) and node.source is need]
+        if pieced(part.root) or memories(nodes).intersection(map(id, own)):
+            return []  # what is read where computed numbers say may lie anywhere
+        if not (ends := [*_ends(own)]):
             return []
         found.append((min(start for start, _ in ends), max(stop for _, stop in ends)))
     read = sum(stop - start for start, stop in found)
