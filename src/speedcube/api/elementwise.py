@@ -174,3 +174,11 @@ bitwise_right_shift = _binary("bitwise_right_shift")
 arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2
 arcsinh, arccosh, arctanh = asinh, acosh, atanh
 mod, true_divide = remainder, divide
+
+
+def as_the_other(one: Any, other: Any) -> Array:
+    """``one``; a Python number in the dtype of ``other`` where that is an array of floats."""
+    if type(one) in (int, float) and type(other) not in (int, float):
+        dtype = array_of(other).dtype
+        return array_of(one).astype(dtype) if dtype.kind == "f" else array_of(one)
+    return array_of(one)

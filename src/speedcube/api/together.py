@@ -168,8 +168,8 @@ def cache(limit: int | str) -> Iterator[Kept]:
 
     Every result, and every reduction and running sum on the way to one, is kept in host memory; an
     expression that has been computed, or a part of one, is not computed again. The values used
-    longest ago go first. What was computed from an array in memory stays as it was when that array
-    is written to: write to it before the block or after it.
+    longest ago go first. What was computed from NumPy's memory stays as it was when that is
+    written to: write to it before the block or after it. Assignments to speedcube's arrays count.
 
     Parameters
     ----------

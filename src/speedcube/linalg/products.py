@@ -119,7 +119,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     """
     x, y = array_of(a), array_of(b)
     if not x.ndim or not y.ndim:
-        return put(out, elementwise("multiply", a, b), "dot")
+        return put(out, elementwise("multiply", x, y), "dot")
     if x.ndim == y.ndim == 1:
         return put(out, vectors.inner_products(x, y), "dot")
     if y.ndim == 1 or (x.ndim <= 2 and y.ndim == 2):
@@ -152,7 +152,7 @@ def inner(a: Any, b: Any, /) -> Array:
     """
     x, y = array_of(a), array_of(b)
     if not x.ndim or not y.ndim:
-        return elementwise("multiply", a, b)
+        return elementwise("multiply", x, y)
     if x.ndim == y.ndim == 1:
         return vectors.inner_products(x, y)
     return contracted("inner", x, y, (x.ndim - 1,), (y.ndim - 1,))

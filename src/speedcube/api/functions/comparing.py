@@ -12,6 +12,7 @@ from ...expr.nodes import const
 from ..array import Array, array_of, elementwise
 from ..complexes.of_parts import by_parts, real
 from ..devices import checked_order
+from ..elementwise import as_the_other
 from .floats import either, floats, is_of_floats, magnitude
 
 
@@ -38,10 +39,9 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     >>> sc.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1]).compute()
     array([ True, False])
     """
-    x, y = array_of(a), floats(b)
-    near = elementwise(
-        "less_equal", magnitude(x - y), elementwise("multiply", rtol, magnitude(y)) + atol
-    )
+    x, y = as_the_other(a, b), floats(as_the_other(b, a))
+    apart = elementwise("multiply", rtol, magnitude(y)) + atol
+    near = elementwise("less_equal", magnitude(x - y), apart)
     near = elementwise("logical_and", near, elementwise("isfinite", y))
     close = elementwise("logical_or", near, elementwise("equal", x, y))
     return elementwise("logical_or", close, _both_nan(x, y)) if equal_nan else close

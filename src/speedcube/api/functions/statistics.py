@@ -95,7 +95,7 @@ def average(
         return (mean, broadcast_to(array_of(count).astype(mean.dtype), mean.shape)) if returned \
             else mean  # fmt: skip
     weight = _weights(array, weights, axis)
-    if not dtypes.is_float(array._expr.dtype) and not dtypes.is_float(weight._expr.dtype):
+    if not dtypes.is_inexact(array._expr.dtype) and not dtypes.is_inexact(weight._expr.dtype):
         weight = weight.astype("float64")
     product = elementwise("multiply", array, weight)
     scale = weight.sum(axis, product.dtype, keepdims=keepdims)

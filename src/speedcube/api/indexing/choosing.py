@@ -78,7 +78,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array
     >>> sc.choose([1, 0, 1], [[1, 2, 3], [10, 20, 30]]).tolist()
     [10, 2, 30]
     """
-    several = [array_of(one) for one in _listed("choose", choices)]
+    listed = list(_listed("choose", choices))
+    several = [array_of(one) for one in listed]
     index = array_of(a)
     if index.dtype.kind == "b":
         index = index.astype("int64")
@@ -104,7 +105,9 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array
     else:
         raise ParameterError(f"choose has the modes 'raise', 'wrap' and 'clip', not {mode!r}")
     shape = broadcast_shapes(index.shape, *(one.shape for one in several))
-    common = np.result_type(*(one.dtype for one in several))
+    both = zip(listed, several, strict=True)  # Python's numbers decide no dtype beside arrays
+    weak = (bool, int, float, complex)
+    common = np.result_type(*(type(a)(1) if type(a) in weak else one.dtype for a, one in both))
     chosen = broadcast_to(several[-1].astype(common), shape)
     for k in range(count - 1):
         chosen = chosen_by(index == k, several[k].astype(common), chosen)

@@ -14,6 +14,7 @@ from ..elementwise import where
 from ..namespace.ranges import arange
 from ..shapes import broadcast_to
 from ..take import take
+from .held import elements_of
 from .places import mask_of, on_host
 
 
@@ -39,7 +40,7 @@ def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
     [0.0, 5.0, 0.0, 7.0]
     """
     _check(a, "put")
-    index, values = on_host(ind).reshape(-1), array_of(v).reshape(-1)
+    index, values = on_host(ind).reshape(-1), elements_of(v, a.dtype, "put").reshape(-1)
     if mode == "wrap":
         index = index % max(a.size, 1)
     elif mode == "clip":
@@ -121,7 +122,7 @@ def place(arr: Array, mask: Any, vals: Any) -> None:
     condition = array_of(mask).astype("bool")
     if condition.size != arr.size:
         raise ShapeError(f"place: the array has shape {arr.shape}, and the mask {condition.shape}")
-    values = array_of(vals).reshape(-1)
+    values = elements_of(vals, arr.dtype, "place").reshape(-1)
     condition = condition.reshape(arr.shape)
     if not values.size:
         if mask_of(condition).count:

@@ -123,11 +123,15 @@ def _mean_where(array: A, axis: Any, keepdims: bool, mask: A) -> A:
 
 
 def _sum_dtype(array: Lazy) -> str:
-    """What the mean of what a mask leaves is made of: integers are summed as such."""
+    """What the mean of what a mask leaves is made of: integers are summed as such.
+
+    Those of 64 bits are not, whose sums wrap: six times in nanoseconds are beyond them.
+    """
     own = array._expr.dtype
     if own in dtypes.COMPLEX:
         return "complex128"
-    return "float64" if dtypes.is_float(own) else total_dtype(array, None)
+    wraps = own in ("int64", "uint64")
+    return "float64" if wraps or dtypes.is_float(own) else total_dtype(array, None)
 
 
 def _squares(array: A) -> A:

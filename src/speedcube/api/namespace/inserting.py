@@ -11,11 +11,11 @@ from ...errors import (
     DTypeError,
     MemoryLimitError,
     ParameterError,
-    RangeError,
     ShapeError,
 )
 from ...expr import build
 from ..array import Array, array_of
+from ..indexing.held import elements_of
 from ..joining import concatenate
 from ..shapes import broadcast_to
 from ..take import take
@@ -101,7 +101,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     array([0, 9, 1, 2, 9, 3])
     """
     x, k = _along(arr, axis)
-    new = _of_dtype(values, x)
+    new = elements_of(values, x.dtype, "insert").astype(x.dtype)
     new = new[(None,) * (x.ndim - new.ndim)] if new.ndim < x.ndim else new
     known = _known("insert", obj)
     extent = x.shape[k]
@@ -125,18 +125,6 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
         return concatenate([*pieces, _cut(x, k, begin, extent)], k)
     order = _numpys("insert", k, extent, known, np.arange(extent, extent + count))
     return _chosen(concatenate([x, _spread(new, x, k, count)], k), order, k)
-
-
-def _of_dtype(values: Any, x: Array) -> Array:
-    """``values`` as elements of ``x``; Python's integers must fit."""
-    if not isinstance(values, (Array, np.ndarray, np.generic)) and x.dtype.kind in "iu":
-        try:
-            np.asarray(values, x.dtype)
-        except OverflowError as err:
-            raise RangeError(f"insert: {err}") from err
-        except (TypeError, ValueError):  # which `array_of` says in our words
-            pass
-    return array_of(values).astype(x.dtype)
 
 
 def _count(known: Any) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import ParameterError, ShapeError
 from ...expr import gather
 from ..array import Array, elementwise
+from ..complexes.of_parts import complex_of
 from ..creation import coordinate
 from ..elementwise import floor, rint, where
 from ..joining import concatenate
@@ -81,6 +82,10 @@ def _ramp(edge: Array, axis: int, width: int, end: Any) -> Array:
     """``width`` numbers from ``end`` to ``edge``, which is not one of them."""
     if not width:
         return _cut(edge, axis, 0, 0)
+    if edge.dtype.kind == "c":
+        ends = complex(end)
+        of_real = _ramp(edge.real, axis, width, ends.real)
+        return complex_of(of_real, _ramp(edge.imag, axis, width, ends.imag))
     gap = elementwise("subtract", edge.astype("float64"), float(end))
     step = gap / float(width)
     shape = tuple(width if k == axis else 1 for k in range(edge.ndim))

@@ -13,7 +13,7 @@ from ..array import Array, array_of
 from ..functions.floats import either
 from ..sources import asarray
 from .bins import Binning, check_room, ends_of, numbers, values
-from .counting import counted, density_of
+from .counting import counted, density_of, real_weights
 
 
 def histogramdd(
@@ -134,7 +134,7 @@ def _on_grid(lines: list[Array], known: list[Binning], weights: Any) -> Array:
         here = index < one.count
         place = index if place is None else place * one.count + index
         inside = here if inside is True else inside & here
-    heavy = None if weights is None else array_of(weights).astype("float64")
+    heavy = None if weights is None else real_weights(weights)
     if heavy is not None and heavy.shape != lines[0].shape:
         raise ShapeError("The weights and list don't have the same length.")
     counts = counted(either(inside, place, total), heavy, total)

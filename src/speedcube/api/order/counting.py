@@ -13,6 +13,7 @@ from ...errors import DTypeError, MemoryLimitError, ParameterError, ShapeError
 from ...expr import build
 from ...expr.through import ordering
 from ..array import Array, array_of
+from ..complexes.of_parts import by_parts
 from ..sources import asarray
 from ..together import compute
 from .bins import Binning, Edges, binning, check_weights, numbers
@@ -63,7 +64,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     if least < 0:
         raise ParameterError("'minlength' must not be negative")
     length = least
-    heavy = None if weights is None else array_of(weights).astype("float64")
+    heavy = None if weights is None else real_weights(weights)
     if heavy is not None and heavy.shape != index.shape:
         raise ShapeError("The weights and list don't have the same length.")
     known = _at_once(index, heavy, least)
@@ -98,8 +99,22 @@ def counted(index: Array, weights: Array | None, length: int) -> Array:
     """Counts, or sums of weights in their dtype."""
     if weights is None:
         return counts_of(index, length)
-    sums = sums_of(index, weights.reshape(index.shape).astype("float64"), length)
+    if weights.dtype.kind == "c":
+        sums = by_parts(lambda part: counted(index, part, length), weights)
+    else:
+        sums = sums_of(index, weights.reshape(index.shape).astype("float64"), length)
     return sums.astype(weights.dtype)
+
+
+def real_weights(weights: Any) -> Array:
+    """``weights`` as float64; `DTypeError` where those lose their imaginary parts."""
+    heavy = array_of(weights)
+    if heavy.dtype.kind == "c":
+        raise DTypeError(
+            f"Cannot cast array data from dtype('{heavy.dtype}') to dtype('float64') according to "
+            "the rule 'safe': give the parts of the weights one after the other, .real and .imag"
+        )
+    return heavy.astype("float64")
 
 
 def binned(index: Array, x: Array, known: Binning) -> Array:

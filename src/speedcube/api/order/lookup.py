@@ -58,7 +58,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Arra
         raise ShapeError(f"searchsorted looks in a line of one axis, not of {line.ndim}")
     if sorter is not None:
         line = _ordered(line, sorter)
-    known, wanted = together(line, v)
+    known, wanted = together(line, array_of(v))
     return found(known, wanted, side)
 
 
@@ -187,7 +187,7 @@ def isin(
     """
     if kind not in (None, "sort", "table"):
         raise ParameterError(f"Invalid kind: {kind!r}. Please use None, 'sort' or 'table'.")
-    wanted, tests = together(element, array_of(test_elements).reshape(-1))
+    wanted, tests = together(array_of(element), array_of(test_elements).reshape(-1))
     if not tests.size:
         return full(wanted.shape, bool(invert))
     if tests.size <= _FEW_TESTS:

@@ -141,6 +141,12 @@ class Kept:
         while self._held > self.limit:
             self._held -= self._values.popitem(last=False)[1].nbytes
 
+    def written(self, buffer: Any) -> None:
+        """``buffer`` has other elements from now on: nothing made of it is used again."""
+        owner = _owner(buffer)
+        for place in [place for place, (one, _) in self._owners.items() if one() is owner]:
+            del self._owners[place]
+
     def clear(self) -> None:
         """Keep nothing any more."""
         self._values.clear()

@@ -13,11 +13,12 @@ from ....expr import gather, views
 from ....expr.nodes import Expr, Shape, const
 from ....expr.piecewise.assigned import assigned
 from ....expr.views import Affine, Axis
-from ...array import Array, array_of
+from ...array import Array
 from ...creation import full
 from ...elementwise import where
 from ...methods.evaluation import in_memory
 from ...sources import asarray
+from ..held import elements_of
 from ..items import DEPTH
 from ..keys import Key, check_mask, entries, is_mask, lone_mask, parsed
 from ..places import mask_of
@@ -160,7 +161,7 @@ def _cast(value: Any, array: Array) -> Array:
             kind = RangeError if isinstance(err, OverflowError) else ParameterError
             raise kind(f"{value!r} cannot be an element of dtype {array.dtype}: {err}") from err
         return full((), one.item(), array.dtype)
-    return array_of(_as_now(value)).astype(array.dtype)
+    return elements_of(_as_now(value), array.dtype, "assignment").astype(array.dtype)
 
 
 def _as_now(one: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ....dataclass import dataclass
+from ....engine.known.kept import active
 from ....expr.nodes import Expr, Leaf, Map, Stored, is_whole
 from ....expr.pairs.node import interleaved, is_pair, of_pairs_in
 from ...array import Array
@@ -59,9 +60,15 @@ _PAIR_ALONE = _counts(_held_pair(np.empty((1, 2))))
 
 
 def own_memory(array: Array) -> Any:
-    """The memory of ``array``, of its shape, where it is nobody else's; else None."""
-    if is_pair(array._expr):
-        return _own_pairs(array)
+    """The memory of ``array``, of its shape, to be written; None where it is another's, too."""
+    memory = _own_pairs(array) if is_pair(array._expr) else _own_reals(array)
+    if memory is not None and (kept := active()) is not None:
+        kept.written(memory)
+    return memory
+
+
+def _own_reals(array: Array) -> Any:
+    """The memory of an array that is not complex."""
     leaf = array._expr
     if not isinstance(leaf, Leaf) or not isinstance(leaf.source, Stored):
         return None

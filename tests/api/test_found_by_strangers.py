@@ -1,0 +1,96 @@
+"""What a hostile user found: values that were wrong without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+
+W = np.array([1 + 2j, 3 - 1j, 2j])
+V = np.array([0.0, 1.0, 1.0])
+TIMES = np.arange(10) + 1_700_000_000_000_000_000
+U1, I4 = np.array([1, 200], "u1"), np.array([1, 2, 3], "i4")
+F4, LAST = np.array([0.1, 0.2], "f4"), np.array([255], "u1")
+
+SAME: Final[tuple[Callable[[Any, Any], Any], ...]] = (
+    # Sums of integers of 64 bits wrapped.
+    lambda xp, a: a(TIMES).mean(where=a(TIMES) > 0),
+    lambda xp, a: a(np.array([2**63, 2**63 + 4, 2**63], "u8")).mean(where=[True, True, True]),
+    # Python's numbers were cast to the dtype of the line, or of the array.
+    lambda xp, a: xp.searchsorted(a(U1), -1),
+    lambda xp, a: xp.searchsorted(a(U1), 300),
+    lambda xp, a: xp.searchsorted(a(I4), 2**40),
+    lambda xp, a: xp.searchsorted(a(F4), 0.1, side="right"),
+    lambda xp, a: xp.isin(300, a(np.array([44], "u1"))),
+    lambda xp, a: xp.isin(-1, a(LAST)),
+    lambda xp, a: xp.isin(0.1, a(F4)),
+    lambda xp, a: xp.dot(a(LAST), 2),
+    lambda xp, a: xp.dot(a(LAST), -1),
+    lambda xp, a: xp.inner(a(LAST), 2),
+    lambda xp, a: xp.convolve(a(LAST), -1),
+    lambda xp, a: xp.dot(a(F4), 0.1),
+    lambda xp, a: xp.choose([0, 1], [a(U1), 1]),
+    lambda xp, a: xp.choose([0, 1], [a(F4), 1.5]),
+    lambda xp, a: xp.choose([0, 1], [1, 2.5]),
+    lambda xp, a: xp.isclose(a(F4), 0.1, rtol=0, atol=0),
+    lambda xp, a: xp.isclose(0.1, a(F4), rtol=0, atol=0),
+    lambda xp, a: xp.isclose(a(F4), np.float64(0.1), rtol=0, atol=0),
+    lambda xp, a: xp.isclose(a(I4), 2.0000001),
+    # Imaginary parts were left out.
+    lambda xp, a: xp.average(a(W), weights=a(W)),
+    lambda xp, a: xp.average(a(np.array([1, 2, 3])), weights=a(W)),
+    lambda xp, a: xp.histogram(a(V), 2, weights=a(W))[0],
+    lambda xp, a: xp.histogram(a(V), [0, 0.5, 1], weights=a(W))[0],
+    lambda xp, a: xp.histogram(a(V), 2, weights=a(W), density=True)[0],
+    lambda xp, a: xp.pad(a(W), 2, mode="linear_ramp"),
+    lambda xp, a: xp.pad(a(W), (1, 3), mode="linear_ramp", end_values=1j),
+)
+
+
+@pytest.mark.parametrize("number", range(len(SAME)))
+def test_numpys_value(number: int) -> None:
+    wanted = np.asarray(SAME[number](np, np.asarray))
+    got = np.asarray(SAME[number](sc, sc.asarray).compute())
+    assert got.dtype == wanted.dtype
+    np.testing.assert_allclose(got, wanted, rtol=1e-15)
+
+
+def _written(how: Callable[[Any], Any], dtype: str) -> None:
+    how(sc.array(np.zeros((2, 2), dtype)))
+
+
+REFUSED: Final[tuple[tuple[Callable[[], Any], type[Exception]], ...]] = (
+    (lambda: sc.insert(sc.asarray([1.0, 2.0]), 1, 3j), TypeError),
+    (lambda: sc.insert(sc.asarray([1, 2]), 1, np.nan), ValueError),
+    (lambda: _written(lambda x: sc.put(x, [0], [3j]), "f8"), TypeError),
+    (lambda: _written(lambda x: sc.place(x, x == 0, [3j]), "f8"), TypeError),
+    (lambda: _written(lambda x: sc.fill_diagonal(x, 3j), "f8"), TypeError),
+    (lambda: _written(lambda x: x.__setitem__(0, [-3, 1]), "u1"), OverflowError),
+    (lambda: _written(lambda x: x.__setitem__([0, 1], [[300, 1], [2, 3]]), "u1"), OverflowError),
+    (lambda: sc.bincount(sc.asarray([0, 1, 1]), weights=W), TypeError),
+    (lambda: sc.histogram2d(V, V, 2, weights=sc.asarray(W)), TypeError),
+)
+
+
+@pytest.mark.parametrize("number", range(len(REFUSED)))
+def test_what_would_be_lost_is_refused(number: int) -> None:
+    how, kind = REFUSED[number]
+    with pytest.raises(kind) as caught:
+        how()
+    assert isinstance(caught.value, sc.errors.SpeedcubeError)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128", "int32"])
+@pytest.mark.parametrize("size", [10, 50_000])
+def test_assignment_within_a_cache(size: int, dtype: str) -> None:
+    """Memory of one's own is written in place: what was made of it is made again."""
+    x, plain = sc.array(np.zeros(size, dtype)), np.zeros(size, dtype)
+    with sc.cache("100MB"):
+        for k in range(60):
+            x[k % size], plain[k % size] = k + 1, k + 1
+            assert x.sum().compute() == plain.sum()
+            assert (x[:3] * 2).tolist() == (plain[:3] * 2).tolist()
