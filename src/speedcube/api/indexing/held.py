@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ...errors import DTypeError, ParameterError, RangeError
 from ..array import Array, array_of
 
+_PYTHONS: Final = (bool, int, float, complex, list, tuple)
+
 
 def elements_of(values: Any, dtype: Any, what: str) -> Array:
     """``values``; an error of NumPy's kind where they are Python's and ``dtype`` cannot hold them.
 
-    Arrays are cast, as NumPy casts them.
+    Arrays, of whatever library, are cast as NumPy casts them.
     """
     items = values if isinstance(values, (list, tuple)) else (values,)
-    if not isinstance(values, (Array, np.ndarray, np.generic)) and not any(
-        isinstance(one, Array) for one in items
-    ):
+    if all(isinstance(one, _PYTHONS) for one in items):
         _check(values, np.dtype(dtype), what)
     return array_of(values)
 
@@ -31,7 +31,7 @@ def _check(values: Any, dtype: np.dtype[Any], what: str) -> None:
     except (TypeError, ValueError) as err:
         try:
             kind = np.asarray(values).dtype.kind
-        except ValueError:  # lists of unequal lengths, which `array_of` refuses
+        except (TypeError, ValueError):  # which `array_of` says in our words
             return
         if kind == "c":
             raise DTypeError(

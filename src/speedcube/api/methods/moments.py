@@ -26,7 +26,8 @@ def mean(
     """The exact sum over the count, rounded once; float64 of integers.
 
     With an integer ``dtype`` elements are truncated to it before they are summed, and the quotient.
-    With ``where`` it is the exact sum rounded to float64, divided by the count.
+    With ``where`` it is the exact sum rounded to float64, divided by the count; integers of 64
+    bits are rounded to float64 before.
     """
     if is_whole(dtype):
         return put(out, _whole_mean(self, axis, dtypes.check(dtype), keepdims, where), "mean")
