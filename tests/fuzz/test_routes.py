@@ -47,6 +47,9 @@ FOUND: Final = (
         ((40,), (3, 41), (60, 5)),
     ),
     ("np.bincount(np.arange(x.size) % 7, np.ravel(x))", "float64", ((400,), (20, 30))),
+    # A piece of one element of a large file was read to a copy of its place: corners of borders.
+    ("np.pad(x, 1, mode='edge')", "float32", ((3_000_000,), (600_000, 5))),
+    ("np.std(np.pad(x, 1, mode='symmetric'), axis=0)", "float32", ((5, 600_000),)),
     # What a file is padded with is in no file.
     ("np.pad(x, 1)", "complex64 complex128 float64", ((12, 30_000), (3, 4))),
 )

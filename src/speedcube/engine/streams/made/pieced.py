@@ -174,7 +174,8 @@ def _read_straight(root: Expr, here: Array) -> bool:
     others = [k for k, n in enumerate(root.shape) if n > 1 and k not in axes]
     if axes != sorted(set(axes)) or others:
         return False
-    moved = here[tuple(slice(None) if k in axes else 0 for k in range(here.ndim))]
+    there = [slice(None) if k in axes else 0 for k in range(here.ndim)]
+    moved = here[(*there, ...)]  # a view of one element, too
     target = moved[tuple(index)]
     if target.flags.c_contiguous or getattr(tiles, "anywhere", False):
         tiles.read(tuple(box), target)
