@@ -50,6 +50,9 @@ FOUND: Final = (
     # A piece of one element of a large file was read to a copy of its place: corners of borders.
     ("np.pad(x, 1, mode='edge')", "float32", ((3_000_000,), (600_000, 5))),
     ("np.std(np.pad(x, 1, mode='symmetric'), axis=0)", "float32", ((5, 600_000),)),
+    # Ends of convolutions read a large file before its beginning and behind its end.
+    ("np.convolve(x, np.array([1.0, -2.0, 0.5]))", "uint32 float64", ((3_000_001,),)),
+    ("np.correlate(x, np.array([1.0, -2.0, 0.5, 3.0]), 'same')", "float32", ((3_000_001,),)),
     # What a file is padded with is in no file.
     ("np.pad(x, 1)", "complex64 complex128 float64", ((12, 30_000), (3, 4))),
 )

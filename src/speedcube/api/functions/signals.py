@@ -130,7 +130,8 @@ def _partly(long: Array, short: Array, first: int, results: int) -> Array:
     made: Any = np.arange if results * len(short) <= _AT_HAND else arange
     place = made(first, first + results)[:, None] + made(len(short))
     inside = (place >= 0) & (place < len(long))
-    met = long._view(gather.take(long._expr, array_of(place)._expr, 0), None)
+    held = array_of(place.clip(0, len(long) - 1))  # a file is read where it says
+    met = long._view(gather.take(long._expr, held._expr, 0), None)
     none = long.dtype.type(0).item()
     return inner_products(either(inside, met, none), either(inside, short, none))
 
