@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -168,60 +169,77 @@ def measured(name: str, repeats: int) -> dict[str, Any]:
     return {"ratio": round(ratio, 3), "ours": ours, "theirs": theirs, "same": same}
 
 
-def rows(array: Any, count: int) -> None:
-    """Assign to all rows, in ``count`` slices."""
+def rows(array: Any, count: int, which: Iterable[int] | None = None) -> None:
+    """Assign to all rows, in ``count`` slices; with ``which``, in these of them."""
     height = len(array) // count
-    for k in range(count):
+    for k in range(count) if which is None else which:
         array[k * height : (k + 1) * height] = k
 
 
-def rows_apart(array: Any, count: int) -> None:
+def rows_apart(array: Any, count: int, which: Iterable[int]) -> None:
     """The same, with five rows between two slices."""
     height = len(array) // count
-    for k in range(count):
+    for k in which:
         array[k * height : (k + 1) * height - 5] = k
 
 
-def lazy_rows(array: Any, count: int) -> None:
+def lazy_rows(array: Any, count: int, which: Iterable[int]) -> None:
     """The same, of numbers that are computed."""
     height, numbers = len(array) // count, sc.asarray(A)
-    for k in range(count):
+    for k in which:
         here = slice(k * height, (k + 1) * height - 5)
         array[here] = numbers[here] * 2
 
 
-def columns(array: Any, count: int) -> None:
+def columns(array: Any, count: int, which: Iterable[int]) -> None:
     """Assign to columns, with five between two slices."""
     width = array.shape[1] // count
-    for k in range(count):
+    for k in which:
         array[:, k * width : (k + 1) * width - 5] = k
 
 
-APART: dict[str, Callable[[Any, int], None]] = {
+def boxes(array: Any, count: int, which: Iterable[int]) -> None:
+    """Assign to boxes in a square, with five rows and columns between two."""
+    side = math.isqrt(count)
+    width = array.shape[1] // side
+    for k in which:
+        i, j = divmod(k, side)
+        if i < side:
+            array[i * width : (i + 1) * width - 5, j * width : (j + 1) * width - 5] = k
+
+
+APART: dict[str, Callable[[Any, int, Iterable[int]], None]] = {
     "rows": rows,
     "rows with gaps": rows_apart,
     "rows of computed numbers": lazy_rows,
     "columns with gaps": columns,
+    "boxes with gaps": boxes,
 }
+COUNTS = (1, 8, 40, 60, 200)
 
 
-def disjoint(assign: Callable[[Any, int], None], repeats: int) -> dict[str, Any]:
+def disjoint(assign: Callable[[Any, int, Iterable[int]], None], repeats: int) -> dict[str, Any]:
     """Seconds that k assignments to disjoint slices take, with what is computed then.
 
-    And the least over that of one. Forty are computed at the end; of more, forty in between.
+    And the least over that of one: of one slice that is as large as all of them, and of the middle
+    one of them. Forty are computed at the end; of more, forty in between.
     """
-    times: dict[int, list[float]] = {1: [], 8: [], 40: [], 60: [], 200: []}
+    times = {(count, one): list[float]() for count in COUNTS for one in (False, True)}
     for _ in range(repeats + 3):
-        for count, seconds in times.items():
+        for (count, one), seconds in times.items():
             built = sc.asarray(A) + 0
             began = time.process_time()
-            assign(built, count)
+            assign(built, count, [count // 2] if one else range(count))
             built.compute()
             seconds.append(time.process_time() - began)
-    best = {count: min(seconds) for count, seconds in times.items()}
+    best = {which: min(seconds) for which, seconds in times.items()}
+    of_all = {str(n): round(best[n, False] / best[1, False], 3) for n in COUNTS}
+    of_them = {str(n): round(best[n, False] / best[n, True], 3) for n in COUNTS}
     return {
-        "seconds": {str(count): seconds for count, seconds in times.items()},
-        "over one": {str(count): round(one / best[1], 3) for count, one in best.items()},
+        "seconds": {str(n): times[n, False] for n in COUNTS},
+        "seconds of one of them": {str(n): times[n, True] for n in COUNTS},
+        "over one": of_all,
+        "over one of them": of_them,
     }
 
 
@@ -239,6 +257,7 @@ def main() -> None:
         apart = {name: disjoint(assign, options.repeats) for name, assign in APART.items()}
         for name, found in apart.items():
             print(f"slices of {name}, over one:", found["over one"])
+            print(f"    over one of them: {found['over one of them']}")
     if options.json:
         text = {
             "numpy": np.__version__,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import speedcube as sc
 from speedcube.api.indexing.assigning import noting
 from speedcube.api.indexing.assigning.assignment import DEPTH
-from speedcube.engine.pieces import assigned
+from speedcube.engine.pieces import assigned, bands
 from speedcube.expr.piecewise.assigned import writes_of
 
 SHAPE = (60, 400)  # more than is copied by the first assignment
@@ -46,6 +46,8 @@ def _slice(draw: Any, extent: int, whole: bool) -> slice:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assigned, "LEAST", 1)
+    monkeypatch.setattr(bands, "_LEAST", 1)
+    monkeypatch.setattr(bands, "_ROWS", 1)
     monkeypatch.setattr(assigned, "_BYTES", 8 * 400 * 7)  # seven rows at a time
     monkeypatch.setattr(assigned, "_NEAR", 0)
     monkeypatch.setattr(assigned, "_FAR", 1000)
@@ -98,6 +100,79 @@ def test_many_boxes_need_no_plan(
             array[(slice(None),) * along + (slice(4 * k, 4 * k + 3),)] = k
     monkeypatch.setattr(sc.engine.compute, "_read_again", None)  # which plans
     np.testing.assert_array_equal(x.compute(on="core"), want)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int16", "uint64", "float16", "float32", "float64"])
+def test_strips_of_columns_are_made_by_one_select(small: None, dtype: str) -> None:
+    a = (_numbers() % 90).astype(dtype)
+    x, want = sc.asarray(a) * np.array(1, dtype), a.copy()
+    row = (np.arange(400) % 7).astype(dtype)
+    for array in (x, want):
+        for k in range(12):
+            array[:, 30 * k : 30 * k + 20] = k
+        array[7:9, 5:9] = 3
+        array[40:, 100:200] = row[:100]
+    base, pieces = x._expr.source.boxes.given()  # type: ignore[union-attr]
+    made = bands.banded(base, pieces)
+    assert [(one.at, one.expr.shape) for one in made] == [
+        ((0, 0), (7, 400)),
+        ((7, 0), (2, 400)),
+        ((9, 0), (31, 400)),
+        ((40, 0), (20, 400)),
+    ]
+    assert {getattr(one.expr, "op", None) for one in made} == {"where"}
+    result = assigned.put_together(x._expr, 1)
+    assert result is not None
+    assert result.tobytes() == want.tobytes()
+
+
+def test_signs_of_zeros_and_nans_come_through_a_select(small: None) -> None:
+    a = np.copysign(np.zeros(SHAPE), (-1) ** np.arange(400))
+    a[:, 3::7] = np.nan
+    x, want = sc.asarray(a).reshape(60, 400)[::-1], a[::-1].copy()
+    for array in (x, want):
+        for k, value in enumerate([-0.0, 0.0, np.nan, -np.inf, 5e-324]):
+            array[:, 70 * k : 70 * k + 30] = value
+    result = assigned.put_together(x._expr, 1)
+    assert result is not None
+    assert result.tobytes() == want.tobytes()
+
+
+def test_boxes_in_three_dimensions_and_what_is_put_over_them(small: None) -> None:
+    a = np.arange(24_000.0).reshape(60, 20, 20)
+    x, want, numbers = sc.asarray(a) + 0, a.copy(), sc.asarray(a)
+    for array, of in ((x, numbers), (want, a)):
+        for k in range(9):
+            array[:, 2 * k : 2 * k + 2, k : k + 9] = k
+        array[5:50, :, :] = -1.0
+        array[10:20, 3:8, :] = of[10:20, 3:8, :] * 2
+        array[12:40, 4:9, 1:3] = 7.0
+    base, pieces = x._expr.source.boxes.given()  # type: ignore[union-attr]
+    made = bands.banded(base, pieces)
+    ops = [getattr(one.expr, "op", None) for one in made]
+    assert ops == ["where", None, "where", "multiply", None]  # rows 5 to 50 are one number
+    for workers in (1, 3):
+        result = assigned.put_together(x._expr, workers)
+        np.testing.assert_array_equal(result, want)
+
+
+@pytest.mark.parametrize("name", ["whole rows", "computed first", "many bands", "few rows"])
+def test_boxes_that_gain_nothing_by_a_select_are_as_they_were(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = sc.asarray(np.arange(1e6).reshape(2, -1) if name == "few rows" else np.ones((3000, 3000)))
+    x = x * 2
+    for k in range(12):
+        if name == "whole rows":
+            x[5 * k : 5 * k + 3] = k
+        elif name == "computed first":
+            x[:, 9 * k : 9 * k + 3] = x[:, 9 * k + 3 : 9 * k + 6] * 2
+        elif name == "many bands":
+            x[k : 3000 - k, k : 9 * k + 9] = k
+        else:
+            x[:, 9 * k : 9 * k + 3] = k
+    base, pieces = x._expr.source.boxes.given()  # type: ignore[union-attr]
+    assert bands.banded(base, pieces) is pieces
 
 
 @pytest.mark.parametrize("name", ["made of it", "repeated", "reversed", "in other rows"])

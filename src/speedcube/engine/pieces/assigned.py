@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...expr.nodes import Expr, Leaf, Piece, Piecewise, Shape, is_whole
-from ...expr.push import push
-from ...expr.views import index, indexed
 from ...late import futures
 from .. import machine
 from ..boxes import Stop
+from .bands import banded, ends, rows_of
 from .into import Storing, called
 from .moves import copied, values_of
 
@@ -71,7 +70,7 @@ class _InPlace:
             return
         call = self.call
         if call is None or not (self.any or (low, high) == (0, self.made)):
-            call, low = called(_rows(self.expr, low, high)), 0
+            call, low = called(rows_of(self.expr, low, high)), 0
         if call is None:
             raise _PlannedError
         if share.flags.c_contiguous:
@@ -94,6 +93,7 @@ def put_together(root: Expr, workers: int) -> Array | None:
         return None  # little is left of what was put there first
     if 8 * size + 2 * workers * _BYTES > machine.free_memory():
         return None
+    pieces = banded(base, pieces)
     result = np.empty(shape, root.dtype)
     try:
         _fill(result, [*_under(base, pieces, result), *_over(pieces, result)], workers)
@@ -136,11 +136,6 @@ def _box(first: int, share: Array, expr: Expr) -> _InPlace:
     return _InPlace(first, first, first + made, share, values, expr, call, made)
 
 
-def _rows(expr: Expr, low: int, high: int) -> Expr:
-    item = (slice(low, high),)
-    return index(expr, item) if isinstance(expr, Leaf) else push(expr, indexed(expr.shape, item))
-
-
 def _under(base: Expr, pieces: Sequence[Piece], result: Array) -> list[_InPlace]:
     """The rows of ``base`` of which something is left."""
     values = values_of(base, {})
@@ -152,9 +147,9 @@ def _under(base: Expr, pieces: Sequence[Piece], result: Array) -> list[_InPlace]
     rows = list(_between(pieces, base.shape))
     if not rows:
         return []
-    (first, end), left = rows[0], _rows(base, rows[0][0], len(result))
+    (first, end), left = rows[0], rows_of(base, rows[0][0], len(result))
     values = values_of(left, {})
-    call = called(_rows(base, first, end)) if values is None else None
+    call = called(rows_of(base, first, end)) if values is None else None
     little = values is not None or (call is not None and call.is_one_line(base))
     near = (_NEAR if little else _FAR) * len(result) // result.size
     return [
@@ -166,7 +161,7 @@ def _under(base: Expr, pieces: Sequence[Piece], result: Array) -> list[_InPlace]
 def _between(pieces: Sequence[Piece], shape: Shape) -> Iterator[tuple[int, int]]:
     """The rows that no piece covers whole: where they begin and end."""
     last = 0
-    whole = sorted(_ends(one) for one in pieces if one.expr.shape[1:] == shape[1:])
+    whole = sorted(ends(one) for one in pieces if one.expr.shape[1:] == shape[1:])
     for first, end in [*whole, (shape[0], shape[0])]:
         if last < first:
             yield last, first
@@ -191,7 +186,3 @@ def _over(pieces: Sequence[Piece], result: Array) -> Iterator[_InPlace]:
         where = zip(one.at, one.expr.shape, strict=True)
         share = result[tuple([slice(at, at + n) for at, n in where])]
         yield _box(one.at[0], share, one.expr)
-
-
-def _ends(piece: Piece) -> tuple[int, int]:
-    return piece.at[0], piece.at[0] + piece.expr.shape[0]
