@@ -220,6 +220,8 @@ def prepare_open(stage: Stage, part: Part, onto: bool = False) -> Prepared | Non
             stage, part, partial(layout_of, also=also, near=True), lower
         )
     prepared: Prepared | None = known[prepare_open, onto]
+    if onto and prepared is not None and not prepared.program.sink.unit_stride:
+        return None  # it looks for what it adds to one by one
     if prepared is not None:
         refresh(prepared.uniforms, prepared.params)
     return prepared

@@ -64,6 +64,13 @@ def run_together(
     ]
 
 
+def run_onto(
+    prepared: Prepared, inputs: Mapping[int, Array], stop: Stop, places: NDArray[np.uint64]
+) -> None:
+    """Add what the kernel knows of sums to what lies at ``places``: addresses of its words."""
+    _finish(prepared, inputs, stop, address_of(places), result_tile(prepared))
+
+
 def result_tile(prepared: Prepared) -> int:
     """How many results a kernel makes side by side; 0: one after the other."""
     return 0 if prepared.program.sink.rows else prepared.tiling.rows

@@ -21,7 +21,7 @@ from ...plan.stages import Stage
 from ...plan.streams import room_down, tiled
 from ..boxes import Stop, result_boxes
 from ..cpu import address_of, calling, initial_records, run_some
-from ..finished.cpu import result_tile, run_together
+from ..finished.cpu import result_tile, run_onto, run_together
 from ..prepare import prepare, prepare_open
 from ..results import is_exact_sum, merge, values
 from ..several import Joint, merged_records
@@ -35,8 +35,8 @@ from .takers import Taker
 Array: TypeAlias = NDArray[Any]
 Blocks: TypeAlias = Iterable[tuple[Item, Stage, Inputs]]
 
-# Bytes that are read of a row, and then of the next, to be added at once.
-_PIECE: Final = 1 << 16
+# Bytes that are read of a row, and then of the next, to be added at once. Fewer take longer.
+_PIECE: Final = 1 << 17
 _AT_ONCE: Final = 1 << 16  # records in memory; of a spread one has 1,152 bytes
 
 
@@ -71,9 +71,12 @@ class PartSums(Joint):
 
 
 def _total(each: Sequence[Bounded]) -> Bounded:
-    whole = each[0]
+    """The sum of ``each``, which stay as they are."""
+    if len(each) == 1 or not can_add(each[0]):
+        return sum(each[1:], each[0])
+    whole = Bounded(*(x.copy() for x in (each[0].high, each[0].low, each[0].bound)))
     for one in each[1:]:
-        whole = whole + one
+        add(whole, one)
     return whole
 
 
@@ -111,11 +114,11 @@ class Added:
         """Pieces of rows, whose sums stay in the cache, or whole rows: of one file."""
         own = self.owns[0]
         root = own.root_in(root)
-        room = room_down(root, own.stage.axes, size, _PIECE)
+        room = room_down(root, own.stage.axes, 2 * size, _PIECE)
         if room is None:
             return BlockRoom(size)
         rows = min(chunk_along(leaf, room.down)[0] for leaf in tiled(root))
-        return replace(room, size=min(size, rows * _PIECE))
+        return replace(room, size=min(2 * size, rows * _PIECE))
 
     def fed(self, feed: Feed) -> Sequence[int]:
         """Add the sums of the tiles of ``feed``; the numbers of those that were not added."""
@@ -162,6 +165,8 @@ class Added:
     def _added(self, item: Item, root: Expr, read: Inputs) -> bool:
         """Whether there is a kernel for the sums of a block, which are added then."""
         one = self._summed(item, root)
+        if self._added_onto(item, one, read):
+            return True
         prepared = prepare_open(one, one.parts[0])
         if prepared is None:
             return False
@@ -183,6 +188,17 @@ class Added:
                     mine = share.at(piece)
                     mine.set(mine + given(*(x[piece] for x in more)))
         return True
+
+    def _added_onto(self, item: Item, one: Stage, read: Inputs) -> bool:
+        """Whether the kernel of ``one`` could add its sums to what is known, and did."""
+        prepared = prepare_open(one, one.parts[0], onto=True) if self.feeds else None
+        if prepared is None:
+            return False
+        self._begin()
+        words = self._places(item)
+        if words is not None:
+            run_onto(prepared, read, self.stop, words)
+        return words is not None
 
     def _summed(self, item: Item, root: Expr) -> Stage:
         """The sums of a block alone."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from itertools import groupby, islice, product
 from typing import Any, Final, Protocol, TypeAlias
@@ -101,12 +102,12 @@ def left_of(takers: Sequence[Any], root: Expr, inputs: Any, stop: Stop) -> list[
         return None
     left: list[StreamBlock] = []
     taken = 0
-    with buffers_kept() as buffers:
+    with buffers_kept() as buffers, _file_kept() as opened:
         for at, count in _lines(root, takers[0].tile_room(root, TILE)):
             k = 0
             while k < count and not stop.is_set():
                 memory = buffers.take(at(k).reads[0].memory.shape, at(k).reads[0].source.dtype)
-                numbers, end = _given(takers[0], at, k, count, memory, inputs, stop)
+                numbers, end = _given(takers[0], at, k, count, memory, inputs, stop, opened)
                 buffers.give(memory)
                 taken += end - k - len(numbers)
                 if not taken:
@@ -124,8 +125,36 @@ def _can_be_fed(root: Expr) -> bool:
     return isinstance(source, Tiled) and hasattr(source.tiles, "lies_at")
 
 
+@contextmanager
+def _file_kept() -> Iterator[Callable[[str], int]]:
+    """What gives a file's handle, which stays open until another file's is asked for."""
+    held: dict[str, int] = {}
+
+    def close() -> None:
+        while held:
+            os.close(held.popitem()[1])
+
+    def opened(path: str) -> int:
+        if path not in held:
+            close()
+            held[path] = regular_handle(path)
+        return held[path]
+
+    try:
+        yield opened
+    finally:
+        close()
+
+
 def _given(
-    taker: Fed, at: At, k: int, count: int, memory: Array, inputs: Any, stop: Stop
+    taker: Fed,
+    at: At,
+    k: int,
+    count: int,
+    memory: Array,
+    inputs: Any,
+    stop: Stop,
+    opened: Callable[[str], int],
 ) -> tuple[Sequence[int], int]:
     """Give tiles from ``k`` on to ``taker``: the numbers of those it left, and the next one."""
     first = at(k)
@@ -135,16 +164,13 @@ def _given(
         return (k,), k + 1
     end = k + most
     try:
-        handle = regular_handle(here[0])
+        handle = opened(here[0])
     except OSError:
         return range(k, end), end  # who reads it block by block knows what that means
     known = {**inputs, id(first.reads[0].memory): memory}
-    try:
-        place = handle, here[1], step, *here[2:]
-        feed = Feed(lambda j: at(k + j), most, *place, memory, known, stop)
-        return [k + j for j in taker.fed(feed)], end
-    finally:
-        os.close(handle)
+    place = handle, here[1], step, *here[2:]
+    feed = Feed(lambda j: at(k + j), most, *place, memory, known, stop)
+    return [k + j for j in taker.fed(feed)], end
 
 
 def _lines(root: Expr, room: BlockRoom) -> Iterator[tuple[At, int]]:

@@ -16,7 +16,7 @@ from ..elements import Tile
 from ..memory import LINE, NEAREST, NEXT
 from ..nests.columns import ColumnNest, Outputs
 from .adding import ColumnSums
-from .onto import Onto
+from .onto import AT_ONCE, Onto
 from .quick import Quick
 from .short import Short
 
@@ -112,6 +112,8 @@ class ColumnLoops(ColumnSums):
         """All rows of a line of memory before the next, added to the sums that lie there."""
         t, d, leaves = self.text, self.d, len(self.program.leaves)
         out, rows = at[leaves], self.elements.word(3)
+        at_once = AT_ONCE // 8 * rows_at_once(self.program)
+        whole = t.i64("sub", rows, t.i64("urem", rows, at_once))
 
         def element(r: str, j: str, mask: str | None) -> str:
             return self.elements.element(self.row(at, count, r), j, mask)["x"]
@@ -123,7 +125,11 @@ class ColumnLoops(ColumnSums):
                 own = Onto(d, [t.at(one, t.i64("add", out, place), "double") for one in self.outs])
                 own.load(mask)
                 held.append((place, own))
-            with t.loop("0", rows) as r:
+            with t.loop("0", whole, at_once) as r:
+                for place, own in held:
+                    each = [t.i64("add", r, k) for k in range(at_once)]
+                    own.add_all([element(one, place, mask) for one in each])
+            with t.loop(whole, rows) as r:
                 for place, own in held:
                     own.add(element(r, place, mask))
             for place, own in held:

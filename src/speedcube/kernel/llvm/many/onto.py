@@ -1,16 +1,32 @@
 """Sums of results side by side, added in registers onto what lies in memory: two doubles, a bound.
 
-No unit is looked for. What an addition loses is exact, and so is what adding that loses, nearly
-always.
+Several rows at once are summed by themselves: a total begins at a unit in whose binade it stays, so
+that what an addition rounds away is known by two more (Rump, Ogita and Oishi 2008). The sum of what
+was rounded away is exact where no magnitude is far below the largest. Both are then added to what
+there is, with what that loses.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from typing import Final
 
 from ..memory import masked_load, masked_store
 from .doubles import SLACK, Doubles
+
+# The most rows at once, and how far their unit, 1.5 times a power of two, is above all elements. A
+# third of it is the most that they are together.
+AT_ONCE: Final = 16
+_ROOM: Final = 6
+_INFINITY: Final = 0x7FF << 52
+_HALF: Final = 1 << 51
+# Exponents that the least magnitude may be below the largest: what is rounded away is below
+# AT_ONCE / 2 steps of the unit together, and a multiple of the least's last place.
+_FAR: Final = 53 - _ROOM - 4
+_LOST: Final = 96  # bits: a unit so far down is more than what is rounded away of what was
+assert AT_ONCE <= 1 << (_ROOM - 2)
 
 
 class Onto:
@@ -39,6 +55,44 @@ class Onto:
         t.store(v, sum_, high)
         t.store(v, more, low)
         t.store(v, d.add(t.load(v, bound), d.size(lost)), bound)
+
+    def add_all(self, xs: Sequence[str]) -> None:
+        """Add vectors of elements, `AT_ONCE` at most."""
+        t, d, v = self.t, self.d, self.d.double
+        unit, exact = self._unit(xs)
+        total, rest = unit, d.constant(0.0)
+        for x in xs:
+            after = d.add(total, x)
+            rest = d.add(rest, d.sub(x, d.sub(after, total)))
+            total = after
+        high, low, bound = self.held
+        sum_, tail = d.two_sum(t.load(v, high), d.sub(total, unit))
+        more, lost = d.two_sum(t.load(v, low), rest)
+        more, left = d.two_sum(more, tail)
+        # By integers: the unit of zeros is so small that CPUs would take a detour.
+        own = self._end("umax", d.bits(unit), d.splat_bits((_LOST + 1) << 52))
+        own = d.of_bits(d.words("sub", own, d.splat_bits(_LOST << 52)))
+        own = d.choose(exact, d.constant(0.0), own)
+        t.store(v, sum_, high)
+        t.store(v, more, low)
+        t.store(v, d.total(t.load(v, bound), d.size(lost), d.size(left), own), bound)
+
+    def _unit(self, xs: Sequence[str]) -> tuple[str, str]:
+        """A unit of ``xs``, NaN where there is none, and where what it rounds away has a sum."""
+        d = self.d
+        twice = [d.words("add", d.bits(x), d.bits(x)) for x in xs]  # without the sign
+        largest = reduce(partial(self._end, "umax"), twice)
+        below = [d.words("add", x, d.splat_bits(-1)) for x in twice]  # zero is the largest
+        least = reduce(partial(self._end, "umin"), below)
+        largest, least = (d.words("lshr", x, d.splat_bits(53)) for x in (largest, least))
+        exponent = d.words("shl", d.words("add", largest, d.splat_bits(_ROOM)), d.splat_bits(52))
+        exponent = self._end("umin", exponent, d.splat_bits(_INFINITY))
+        unit = d.of_bits(d.words("or", exponent, d.splat_bits(_HALF)))
+        far = d.words("sub", largest, d.splat_bits(_FAR))
+        return unit, self.t.op(f"icmp sge {d.word} {least}, {far}")
+
+    def _end(self, name: str, a: str, b: str) -> str:
+        return self.t.call(self.d.word, f"llvm.{name}.v{self.t.lanes}i64", self.d.word, a, b)
 
     def store(self, rows: str, row: Callable[[str], str], mask: str | None) -> None:
         """Put the sums of all ``rows`` back."""
