@@ -77,10 +77,7 @@ def _alike(base: Expr, pieces: Sequence[Piece]) -> Iterator[_Alike]:
 
 
 def _bands(alike: Sequence[_Alike], rows: int) -> Iterator[tuple[int, int, list[_Alike]]]:
-    """The rows that the same pieces meet: the first, the one after the last, and these pieces.
-
-    Of a band that one piece covers whole, those before it do not count.
-    """
+    """The rows that the same pieces meet: the first, the one after the last, and these pieces."""
     begins: dict[int, list[int]] = {0: [], rows: []}
     for k, one in enumerate(alike):
         for end in ends(one.piece):

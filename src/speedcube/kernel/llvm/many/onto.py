@@ -16,8 +16,8 @@ from typing import Final
 from ..memory import masked_load, masked_store
 from .doubles import SLACK, Doubles
 
-# The most rows at once, and how far their unit, 1.5 times a power of two, is above all elements. A
-# third of it is the most that they are together.
+# The most rows at once, and how many exponents their unit, 1.5 times a power of two, is above the
+# largest of them: together they are a third of it at most.
 AT_ONCE: Final = 16
 _ROOM: Final = 6
 _INFINITY: Final = 0x7FF << 52
