@@ -27,6 +27,7 @@ Array: TypeAlias = NDArray[Any]
 # A row of a band is made by NumPy, box after box, and each band is given to a kernel: 30 us.
 _ROWS: Final = 8  # the least that a band has on average
 _LEAST: Final = 1 << 14  # elements of it, likewise
+_WIDE: Final = 64  # the least elements of a row
 _MEETS: Final = 4  # bands that a box may meet, on average
 
 
@@ -42,12 +43,17 @@ def banded(base: Expr, pieces: Sequence[Piece]) -> Sequence[Piece]:
 
     Those that come first are replaced, up to one whose rows differ.
     """
+    size = math.prod(base.shape)
+    if values_of(base, {}) is not None or size < _WIDE * base.shape[0]:
+        return pieces  # to copy it, or short rows, and write over some takes less
     alike = list(_alike(base, pieces))
+    if 2 * sum(math.prod(one.piece.expr.shape) for one in alike) <= size:
+        return pieces
     if len(alike) < 2 or all(one.piece.expr.shape[1:] == base.shape[1:] for one in alike):
         return pieces
     bands = list(_bands(alike, base.shape[0]))
     rows, meets = sum(end - first for first, end, _ in bands), sum(len(met) for *_, met in bands)
-    few = len(bands) * max(_ROWS, _LEAST * base.shape[0] // math.prod(base.shape)) <= rows
+    few = len(bands) * max(_ROWS, _LEAST * base.shape[0] // size) <= rows
     if not few or meets > _MEETS * len(alike):
         return pieces
     made = [Piece(_at(first, base), _band(base, first, end, met)) for first, end, met in bands]
