@@ -151,6 +151,7 @@ CHAOS, CHURN = "faults/faults-2cores", "faults/churn-60min-2cores"
 KILLS, MANY = "faults/kills-2cores", "faults/many-workers-2cores"
 REAL = "faults/many-workers-8cores"
 OVERHEADS, DRIVER = "faults/overheads-2cores", "faults/killed-driver-2workers"
+LONG = "faults/killed-driver-long-2cores"
 FAULTS: Final = (
     Row(
         "faults of six kinds over twelve programs; wrong bits or errors; hangs; files or processes "
@@ -196,6 +197,11 @@ FAULTS: Final = (
         "a driver that is killed at 60 % and started again, over the undisturbed one, three times",
         tuple(Number(DRIVER, ("size 1e9, file alone", k, "ratio"), "{:.2f}") for k in range(3)),
         LOADED,
+    ),
+    Row(
+        "the same of a mean that takes 24 s, twice",
+        tuple(Number(LONG, ("ratios", k), "{:.2f}") for k in range(2)),
+        "one core, free",
     ),
     Row(
         "processor time with `checkpoint=`, over that without, less 1",
