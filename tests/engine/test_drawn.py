@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -19,7 +19,7 @@ from speedcube.engine import machine, rungs
 from speedcube.engine.known import drawn
 from speedcube.errors import MemoryLimitError, ParameterError
 
-SIZE = drawn.LEAST + 5
+SIZE = (1 << 20) + 5  # more than what may be one call
 
 
 @pytest.fixture(autouse=True)
@@ -50,8 +50,9 @@ def test_the_second_computation_keeps_what_the_third_reads(on: str, dtype: str) 
     assert float(x.sum()) == float(normals(dtype=dtype).sum())
 
 
-def test_what_is_kept_goes_with_the_array() -> None:
-    x = normals()
+@pytest.mark.parametrize("size", [drawn.LEAST, SIZE])
+def test_what_is_kept_goes_with_the_array(size: int) -> None:
+    x = sc.random.default_rng(3).normal(1.0, 2.0, size=size)
     y = x * 2
     for _ in range(2):
         y.sum().compute(on="core")
@@ -62,6 +63,38 @@ def test_what_is_kept_goes_with_the_array() -> None:
     del y
     gc.collect()
     assert drawn.held() == 0
+
+
+STATISTICS: dict[str, Callable[[sc.Array], Any]] = {
+    "mean": lambda x: x.mean(),
+    "standardised": lambda x: ((x - x.mean()) / x.std()).max(),
+    "median": lambda x: sc.median(x),
+    "sorted": lambda x: sc.sort(x)[::1000],
+    "masked": lambda x: x[x > 2].sum(),
+    "product": lambda x: x.reshape(100, 1000) @ np.arange(1000.0),
+    "complex": lambda x: (x + 1j * x).sum(),
+}
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+@pytest.mark.parametrize("on", ["core", "cores:2"])
+def test_a_hundred_thousand_numbers_are_drawn_twice_at_most(name: str, on: str) -> None:
+    make = STATISTICS[name]
+    with dask.config.set({drawn.SETTING: 0}):
+        wanted = make(sc.random.default_rng(4).normal(1.0, 2.0, size=100_000)).compute(on=on)
+    x = sc.random.default_rng(4).normal(1.0, 2.0, size=100_000)
+    found = [make(x).compute(on=on) for _ in range(4)]
+    assert all(np.array_equal(one, wanted) for one in found)
+    assert drawn.held() == x.nbytes
+
+
+def test_what_is_kept_stays_where_other_arrays_are_computed() -> None:
+    x, other = normals(), sc.ones(SIZE) * 3
+    for _ in range(2):
+        x.sum().compute(on="core")
+    assert float(other.std()) == 0
+    assert float(sc.asarray(np.ones(SIZE)).sum()) == SIZE
+    assert drawn.held() == x.nbytes
 
 
 @pytest.mark.parametrize(
@@ -90,11 +123,11 @@ def test_what_one_computation_would_draw_twice_is_kept_at_once(twice: bool, make
 @pytest.mark.parametrize(
     "part",
     [
-        lambda x: x[: SIZE // 4],
+        lambda x: x[: drawn.LEAST - 1],
         lambda x: x[::3],
         lambda x: (x * 2)[5:9],
         lambda x: sc.take(x, np.array([3, 5])),
-        lambda x: sc.random.default_rng(1).normal(size=SIZE // 2) + 1,
+        lambda x: sc.random.default_rng(1).normal(size=drawn.LEAST - 1) + 1,
         lambda x: sc.random.default_rng(1).vonmises(0.0, 1.0, SIZE) + 1,
     ],
 )

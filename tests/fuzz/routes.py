@@ -115,11 +115,11 @@ def differences(one: Case, folder: Path) -> list[str] | None:
             found.append(f"{name}: {type(error).__name__}: {error}")
             continue
         pairs = zip(wanted, got, strict=True)
-        found += [f"{name}: {said}" for a, b in pairs if (said := _differs(a, b))]
+        found += [f"{name}: {said}" for a, b in pairs if (said := differs(a, b))]
     return found
 
 
-def _differs(wanted: Any, got: Any) -> str | None:
+def differs(wanted: Any, got: Any) -> str | None:
     a, b = np.asarray(wanted), np.asarray(got)
     if (a.shape, a.dtype) != (b.shape, b.dtype):
         return f"{b.dtype}{b.shape} for {a.dtype}{a.shape}"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from ..errors import MemoryLimitError
 from ..expr.nodes import Expr, Leaf, Map, Staged, whole
 from ..expr.pairs.laid import laid
 from ..expr.pairs.node import is_pair, parts
@@ -50,7 +48,7 @@ from .stepwise.run import StepByStep
 from .streams.boxwise import goes_on
 from .streams.decoded import in_memory, keeping
 
-_KEEPS: Final = frozenset(("core", "cores"))  # rungs where drawn numbers are kept
+_READ_FIRST: Final = range(drawn.LEAST, SMALL + 1)  # elements: what is kept is looked up at once
 
 # Plans by rung, kept by the array they are of. Not by its expression: a plan holds that, and the
 # data in it would never be freed.
@@ -67,21 +65,8 @@ def plan_for(
     """The plan of ``root``, or of several together, on the rung that would run it."""
     roots = [root] if isinstance(root, (Leaf, Map)) else root
     rung = rung_of(roots, on, scheduler, prefers_gpu)
-    plan = _plan_with_kept(roots, rung) if rung.kind in _KEEPS else None
+    plan = drawn.plan_with_kept(roots, rung, planned_on) if rung.kind in drawn.RUNGS else None
     return plan or planned_on(roots, rung, known), rung
-
-
-def _plan_with_kept(roots: Sequence[Expr], rung: Rung) -> Plan | None:
-    """The plan of ``roots`` with drawn numbers that are kept, or will be; None without any."""
-    reading = drawn.foreseen(roots)
-    if reading.roots is roots:
-        return None
-    rung = replace(rung, reason=f"{rung.reason}; {reading.text}")
-    try:
-        plan = planned_on(reading.roots, rung, None)
-    except MemoryLimitError:
-        return None  # what is kept is given back then
-    return replace(plan, peak_bytes=plan.peak_bytes + reading.new)
 
 
 def planned_on(roots: Sequence[Expr], rung: Rung, known: Plans | None = None) -> Plan:
@@ -121,9 +106,12 @@ def compute(
             number = number_of(root, partial(small_value, rung=rung.kind))
             if number is not None:
                 return number
-    if SMALL > 0 and free and (few := few_structure(root)):
-        # What was met before is small, and a law covers it.
+    few = few_structure(root) if SMALL > 0 and free else None
+    if few:  # what was met before is small, and a law covers it
         rung = resolve(on, scheduler, few.size, prefers_gpu, few.root.dtype)
+        if looked := bool(few.random or few.reads):
+            (root,) = _small_reading([root], max(few.size, few.reads), rung)
+            few = few_structure(root) or few
         value = _value_again(few, root, rung, to)
         if value is not None:
             return value
@@ -140,6 +128,7 @@ def compute(
             made = direct.values((root,), rung, to == "cupy")
         if made:
             return made[0]
+    root = root if few and looked else _small_reading([root], size, rung)[0]
     steps = _steps(rung)
     here = to in PLACES_HERE and not direct.reads_routine(root)
     if here and size <= at_once(rung.kind, SMALL, visited is not root):
@@ -155,7 +144,7 @@ def compute(
         value = value_on_gpu(root, rung.devices[0], to != "numpy", size > SMALL)
         if value is not None:
             return value
-    return _read_again([root], rung, to, known)[0]
+    return (_values if size in _READ_FIRST else _read_again)([root], rung, to, known)[0]
 
 
 def _steps(rung: Rung) -> StepByStep | None:
@@ -176,11 +165,18 @@ def _value_again(few: Structure, root: Expr, rung: Rung, to: str | ResultMemory)
     return None
 
 
+def _small_reading(roots: Sequence[Expr], size: int, rung: Rung) -> Sequence[Expr]:
+    """``roots`` that read what is kept of drawn numbers, where they may be one call."""
+    if rung.kind not in drawn.RUNGS or size not in _READ_FIRST:
+        return roots
+    return drawn.keeping_drawn(roots, lambda some: _values(some, rung, "numpy"))
+
+
 def _read_again(
     roots: Sequence[Expr], rung: Rung, to: str | ResultMemory, known: Plans | None = None
 ) -> list[Any]:
     """The values of ``roots``, made of what is kept of drawn numbers where there is room for it."""
-    if rung.kind not in _KEEPS:
+    if rung.kind not in drawn.RUNGS:
         return _values(roots, rung, to, known)
     reading = drawn.keeping_drawn(roots, lambda some: _values(some, rung, "numpy"))
     if reading is not roots:
@@ -209,7 +205,7 @@ def _values(
 
 def _runs_lines(rung: Rung) -> bool:
     """Whether a program of short lines may be calls in this thread."""
-    return rung.kind in _KEEPS and SMALL > 0 and not watched()
+    return rung.kind in drawn.RUNGS and SMALL > 0 and not watched()
 
 
 def compute_all(
@@ -231,9 +227,10 @@ def compute_all(
     kept_there = kept_values(roots, rung, lambda here: planned_on(roots, here, None))
     if kept_there is not None:
         return kept_there
-    kept = active()
+    size = max(map(direct.elements, roots))
+    roots, kept = _small_reading(roots, size, rung), active()
     steps = _steps(rung) if kept is None else None
-    if kept is None and rung.kind in _KEEPS:
+    if kept is None and rung.kind in drawn.RUNGS:
         value = small_pair(roots, rung.kind, steps.new if steps else None)
         if value is not None:
             return [value]
@@ -247,7 +244,7 @@ def compute_all(
         return made
 
     def values(some: Sequence[Expr]) -> list[Any]:
-        return _read_again(some, rung, to)
+        return (_values if size in _READ_FIRST else _read_again)(some, rung, to)
 
     if kept is None or (rung.devices and to != "numpy"):
         return values(roots)

@@ -10,9 +10,15 @@ import pytest
 import speedcube as sc
 from speedcube.api.grouping.labels import coded
 from speedcube.api.grouping.layout import layout
+from speedcube.errors import DTypeError
 
 FUNCS = ("sum", "mean", "var", "std", "min", "max", "argmin", "argmax", "first", "last", "prod",
          "median", "count", "any", "all")  # fmt: skip
+
+
+OF_COMPLEX = (
+    "sum nansum mean nanmean var nanvar std nanstd count first last nanfirst nanlast any all"
+)
 
 
 def data(kind: str, shape: tuple[int, ...], dtype: str, seed: int = 1) -> Any:
@@ -112,3 +118,42 @@ def test_nan_versions_leave_nan_out(func: str, dtype: str, axis: int) -> None:
     shape = (30, 17) if axis == 0 else (3, 30)
     for kind in ("plain", "odd")[: 2 if dtype[0] == "f" else 1]:
         check(func, data(kind, shape, dtype), keys, axis)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(40,), (12, 50), (50, 3), (2000, 20)])
+@pytest.mark.parametrize("func", OF_COMPLEX.split())
+def test_groups_of_complex_numbers(func: str, shape: tuple[int, ...], dtype: str) -> None:
+    r = np.random.default_rng(3)
+    x = (r.normal(size=shape) + 1j * r.normal(size=shape)).astype(dtype)
+    x[r.random(shape) < 0.1] = complex(1, np.nan)
+    x[r.random(shape) < 0.1] = 0
+    keys, axis = np.arange(shape[0]) % 4, 0
+    result, labels = sc.groupby_reduce(x, keys, func=func, axis=axis)
+    assert labels.tolist() == [0, 1, 2, 3]
+    for k in labels:
+        lines = np.moveaxis(x[keys == k], 0, -1).reshape(-1, (keys == k).sum())
+        wanted = np.array([_complex_alone(func, line) for line in lines]).reshape(shape[1:])
+        found = result[..., k].compute()
+        if func.removeprefix("nan") in ("var", "std"):
+            rounded = 1e-5 if dtype == "complex64" else 1e-14
+            np.testing.assert_allclose(found, wanted, rounded)
+        else:
+            np.testing.assert_array_equal(found, wanted)
+            assert result.dtype == wanted.dtype
+
+
+def _complex_alone(func: str, line: Any) -> Any:
+    name = func.removeprefix("nan")
+    line = line[~np.isnan(line)] if func != name or name == "count" else line
+    if name in ("first", "last"):
+        return line[0 if name == "first" else -1]
+    return line.size if name == "count" else getattr(sc, name)(sc.asarray(line)).compute()
+
+
+@pytest.mark.parametrize("func", ["prod", "max", "nanargmin", "median", "quantile"])
+def test_what_complex_numbers_have_no_groups_of(func: str) -> None:
+    with pytest.raises(
+        DTypeError, match=f"{func.removeprefix('nan')} of groups takes real numbers"
+    ):
+        sc.groupby_reduce([1 + 1j, 2], [0, 1], func=func, finalize_kwargs={"q": 0.5})

@@ -20,6 +20,7 @@ from ..order.lines import along
 from ..order.quantiles import WHOLE, Lazily, between, check_method, neighbours, probabilities
 from ..order.skipping import middle
 from ..shapes import broadcast_to
+from .complexes import of_parts
 from .layout import GroupLayout
 
 
@@ -211,6 +212,8 @@ def folded(func: Any, lie: GroupLayout, wanted: Wanted) -> Array:
             f"{func!r} is not a function of groups; those are {', '.join(known())}"
         )
     wanted = Wanted(skip, wanted.dtype, wanted.ddof, wanted.q, wanted.method)
+    if lie.x.dtype.kind == "c":
+        return lie.spread(of_parts(name, FOLDS, lie, wanted))
     if name != "quantile":
         return lie.spread(FOLDS[name](lie, wanted))
     found = [lie.spread(one) for one in _quantiles(lie, wanted)]

@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import ParameterError
 from ...expr import build
 from ..array import Array, array_of
-from .folds import Wanted, counts_of_groups, filled, folded, numbers
+from .folds import Wanted, counts_of_groups, filled, folded
 from .labels import coded
 from .layout import layout
 
@@ -46,7 +46,8 @@ def groupby_reduce(
         Of several keys each combination of labels is a group. NaN is in no group.
     func : str
         sum mean var std min max argmin argmax first last prod median quantile, each with "nan" in
-        front of it to leave NaN out; count (of what is no NaN), any, all.
+        front of it to leave NaN out; count (of what is no NaN), any, all. Complex numbers have
+        sum mean var std first last count any all.
     expected_groups : array_like, pandas.IntervalIndex or tuple of these, optional
         The labels, one array for each of `by`; others are in no group.
     sort : bool
@@ -82,6 +83,8 @@ def groupby_reduce(
     ------
     ShapeError
         For keys that do not lie beside the elements.
+    DTypeError
+        For complex numbers, of which a `func` is not.
     ParameterError
         For another `func`, labels that are given twice, and bins that fall or overlap.
 
@@ -102,7 +105,7 @@ def groupby_reduce(
     wanted = Wanted(False, dtype, **options)
     result = folded(func, lie, wanted)
     if min_count is not None and build.check_integer("min_count", min_count) > 0:
-        enough = lie.spread(numbers(lie, Wanted()))
+        enough = folded("count", lie, Wanted())
         result = filled(result, enough, np.nan if fill_value is None else fill_value, min_count)
     elif fill_value is not None:
         result = filled(result, _present(lie, result), fill_value, 1)

@@ -14,22 +14,26 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from ...dataclass import dataclass
-from ...errors import ParameterError
+from ...errors import MemoryLimitError, ParameterError
 from ...expr.graph import below_up_to
 from ...expr.nodes import Expr, Leaf, Stored
 from ...late import dask, setting
+from ...plan.plan import Plan
 from .. import machine
+from ..rungs import Rung
 from .spans import Drawing, Span, drawn_twice, reading, spans_of
 
 SETTING: Final = "speedcube.keep-drawn"
 DEFAULT: Final = 1 << 30
+RUNGS: Final = frozenset(("core", "cores"))  # where they are kept
 SHARE: Final = 16  # of the free memory, one part at most
-LEAST: Final = 1 << 20  # numbers: fewer are drawn in a millisecond
+LEAST: Final = 1 << 16  # numbers: fewer are drawn in 0.1 ms, and to look them up takes a third
 _MOST_NODES: Final = 1 << 8  # of a program: to look through it costs little beside its run
 
 
@@ -132,6 +136,20 @@ def foreseen(roots: Sequence[Expr]) -> Reading:
     return Reading(reading(roots, nodes, kept), old, new)
 
 
+def plan_with_kept(
+    roots: Sequence[Expr], rung: Rung, plan_of: Callable[[Sequence[Expr], Rung], Plan]
+) -> Plan | None:
+    """The plan of ``roots`` with drawn numbers that are kept, or will be; None without any."""
+    found = foreseen(roots)
+    if found.roots is roots:
+        return None
+    try:
+        plan = plan_of(found.roots, replace(rung, reason=f"{rung.reason}; {found.text}"))
+    except MemoryLimitError:
+        return None  # what is kept is given back then
+    return replace(plan, peak_bytes=plan.peak_bytes + found.new)
+
+
 def keeping_drawn(
     roots: Sequence[Expr], draw: Callable[[Sequence[Expr]], list[Any]]
 ) -> Sequence[Expr]:
@@ -140,14 +158,17 @@ def keeping_drawn(
     if nodes is None:
         return roots
     spans = spans_of(nodes)
-    room = limit() if spans else 0
+    if not spans and not _known:
+        return roots
+    room = limit()
     if held() > room:
         drop()  # memory is scarce, or less is allowed now
-    if not room:
+    if not room or not spans:
         return roots
-    kept, twice = {}, drawn_twice(nodes, spans)
-    for span in spans:
-        one = _seen(span.source)
+    all_seen = [(span, _seen(span.source)) for span in spans]
+    known = all(one.has(span) for span, one in all_seen)
+    kept, twice = {}, frozenset[int]() if known else drawn_twice(nodes, spans)
+    for span, one in all_seen:
         if _is_ours_to_draw(one, span, room, id(span.source) in twice):
             _draw(one, span, draw)
         if one.stored is not None and one.has(span):
