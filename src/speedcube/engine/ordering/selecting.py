@@ -24,11 +24,14 @@ from .keys import KeyRange, full_range, key_of, place_by_keys
 from .sieved import Sieved, joined
 from .sorting import has_negative_zero
 
-SHORT: Final = 1 << 17  # elements of a line that is held and partitioned
+SHORT: Final = 1 << 16  # elements of a line that is held and partitioned
 # Neighbours of a sample, and how often at most. What is computed costs about as much for a tile.
 READ: Final = 256, 1 << 10
 _COMPUTED: Final = 1 << 10, 1 << 8
 _DIVIDED: Final = 512  # elements of a line that is not sorted for its middle and its last
+_PARTED: Final = 16  # places that a line is parted at, at most
+_WORD: Final = 4  # bytes of elements for which that may be quick
+_PARTED_BYTES: Final = 1 << 16  # the least of a line
 _SURE: Final = 5.0  # standard errors of the sample to each side
 
 
@@ -71,9 +74,16 @@ def _placed(block: Array, distinct: list[int], places: Sequence[int]) -> Array:
         block.partition(distinct[0], axis=-1)
     elif block.shape[-1] >= _DIVIDED and {*distinct[1:]} <= {distinct[0] + 1, block.shape[-1] - 1}:
         _divide(block, distinct[0])
+    elif len(distinct) <= _PARTED and _is_long(block):
+        block.partition(distinct, axis=-1)
     else:
         put_in_order(block)  # by vectors; a partition at several places is not
     return one_nan(block[:, list(places)])
+
+
+def _is_long(block: Array) -> bool:
+    """Whether a partition at several places takes less than to sort each line by vectors."""
+    return bool(block.itemsize >= _WORD and block.itemsize * block.shape[-1] >= _PARTED_BYTES)
 
 
 def _divide(block: Array, place: int) -> None:
