@@ -102,6 +102,41 @@ def test_many_short_lines(length: int, dtype: str) -> None:
     )
 
 
+@pytest.mark.parametrize("length", [4_000, 9_000, 20_000, 70_000])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "uint32", "uint8"])
+def test_several_places_of_lines_that_are_held(length: int, dtype: str) -> None:
+    """By a partition, or by a sort: with NaN, infinities, zeros of both signs and ties."""
+    rng = np.random.default_rng(length)
+    lines = rng.integers(0, 200, (5, length)).astype(dtype)
+    if dtype.startswith("float"):
+        lines[1], lines[2, ::3], lines[3, ::9] = rng.normal(size=length), np.nan, -0.0
+        lines[4, ::4], lines[4, 1::4] = np.inf, -np.inf
+    wanted = np.sort(lines, axis=-1, kind="stable")
+    for places in ((3, length // 2, length - 1), tuple(range(0, length, length // 40))):
+        some = sc.api.order.lines.order_statistics(sc.asarray(lines), places)  # type: ignore[attr-defined]
+        _same(some.compute(on="core"), wanted[:, list(places)])
+        one = sc.api.order.lines.order_statistics(sc.asarray(lines[1]), places)  # type: ignore[attr-defined]
+        _same(one.compute(on="core"), wanted[1, list(places)])
+
+
+def test_which_lines_are_parted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of 64 KiB and more, at up to sixteen places; the others are sorted."""
+    sorts: list[Any] = []
+    real = selecting.put_in_order
+    monkeypatch.setattr(selecting, "put_in_order", lambda x: (sorts.append(x.shape), real(x)))
+    line = np.random.default_rng(1).normal(size=8192)
+    for x, q, sorted_ones in (
+        (line, [5, 95], 0),
+        (line[:-1], [5, 95], 1),
+        (line.astype("float32"), [5, 95], 1),
+        (line, list(range(0, 99, 10)), 1),
+    ):
+        sorts.clear()
+        found = sc.percentile(sc.asarray(x), q).compute(on="core")
+        np.testing.assert_allclose(found, np.percentile(x, q), 1e-6)
+        assert len(sorts) == sorted_ones
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif("gpu" not in rungs.available(), reason="no GPU is visible here")
 @pytest.mark.parametrize("name", LINES)
