@@ -284,6 +284,19 @@ def test_a_plan_writes_nothing_and_a_delayed_does(tmp_path: Path) -> None:
     assert np.array_equal(z.compute(), y.compute())
 
 
+@pytest.mark.parametrize(("compressors", "at_once"), [(None, 2), ("auto", 1)])
+def test_blocks_of_raw_chunks_have_fewer_copies(
+    tmp_path: Path, compressors: Any, at_once: int
+) -> None:
+    """Rows to tiles: blocks of 32 MB of which two fit, unless a reader decodes into more memory."""
+    given = {"shape": (15_625, 8_192), "chunks": (128, 8_192), "dtype": "f4"}
+    zarr.create_array(tmp_path / "x.zarr", **given, compressors=compressors)
+    to = {"chunks": (1_024, 1_024), "codecs": [], "compute": False, "on": "cores:2"}
+    plan = sc.open(tmp_path / "x.zarr").to_zarr(tmp_path / "y.zarr", **to).plan()
+    assert (plan.grid.extents, plan.at_once) == ((1_024, 8_192), at_once)
+    assert plan.peak_bytes <= 512_000_000
+
+
 @pytest.mark.parametrize("chunks", [(1000, 1000), (100, 1 << 20), (1, 1 << 20)])
 @pytest.mark.parametrize("workers", [1, 3, 129])
 def test_no_size_promises_more_than_512_megabytes(chunks: Any, workers: int) -> None:

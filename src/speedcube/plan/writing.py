@@ -29,7 +29,9 @@ Item: TypeAlias = tuple[slice, ...]
 MEMORY: Final = 512_000_000  # bytes of a worker, where nobody says otherwise
 OVERHEAD: Final = WORKER_OVERHEAD + (32 << 20)  # and the threads that decode and encode
 BLOCK: Final = 24 << 20  # bytes of sources and results that a block grows to
-_READ: Final = 3  # copies of what is read: a reader decodes into memory of its own
+# Copies of what is read: a reader decodes into memory of its own, or turns and moves a part of it.
+_DECODED: Final = 3
+_READ: Final = 2
 _WRITTEN: Final = 4  # copies of a result: its values, a copy of a chunk, and that encoded
 _LEAST: Final = 1 << 20  # bytes of a block that is made as fast as two of half of them
 _EACH: Final = 4  # blocks of a worker at least, where chunks are small enough
@@ -131,7 +133,13 @@ def reals(roots: Sequence[Expr]) -> list[Expr]:
 def block_bytes(roots: Sequence[Expr], extents: Shape) -> int:
     """Bytes of a block of ``extents``: what it reads, and what it gives, with their copies."""
     results = sum(dtypes.itemsize(root.dtype) for root in roots) * math.prod(extents)
-    return _READ * read_bytes(roots, extents) + _WRITTEN * results
+    return _copies_read(roots) * read_bytes(roots, extents) + _WRITTEN * results
+
+
+def _copies_read(roots: Sequence[Expr]) -> int:
+    """How often a block holds what it reads."""
+    decode = any(_decodes(leaf) for root in reals(roots) for leaf in tiled(root))
+    return _DECODED if decode else _READ
 
 
 def read_bytes(roots: Sequence[Expr], extents: Shape) -> int:
@@ -204,10 +212,14 @@ def _source_units(roots: Sequence[Expr], unit: Shape) -> Shape:
         return unit
     widest = max(found, key=lambda leaf: bytes_of(leaf, roots[0].shape))
     steps = tuple(step for step, _ in units_of(widest))
-    assert isinstance(widest.source, Tiled)
-    if getattr(widest.source.tiles, "decodes", True):
+    if _decodes(widest):
         return steps
     return (*(1 for _ in steps[:-1]), *steps[-1:])  # of a plain file any rows are read alone
+
+
+def _decodes(leaf: Leaf) -> bool:
+    """Whether a part of a chunk is read as slowly as all of it."""
+    return isinstance(leaf.source, Tiled) and getattr(leaf.source.tiles, "decodes", True)
 
 
 def touched(roots: Sequence[Expr], extents: Shape) -> float:
