@@ -94,3 +94,18 @@ def test_assignment_within_a_cache(size: int, dtype: str) -> None:
             x[k % size], plain[k % size] = k + 1, k + 1
             assert x.sum().compute() == plain.sum()
             assert (x[:3] * 2).tolist() == (plain[:3] * 2).tolist()
+
+
+NUMPYS: Final = """linspace(f4(0),1,3) linspace(0,f4(1),3) linspace(f2(0),1,3) linspace(True,5,3)
+linspace(i4(0),f4(1),3) geomspace(f4(1),f4(8),4) geomspace(f4(1),8,4,dtype=f4) logspace(f4(0),1,3)
+logspace(f4(0),1,3,base=f4(2)) polymul([0,1,2],[1,2]) polymul([0,0],[0]) polymul(3,[0,1])
+polymul([],[1,2]) polymul([0,1j],[2])"""
+
+
+@pytest.mark.parametrize("call", NUMPYS.split())
+def test_dtypes_of_ranges_and_lengths_of_products_are_numpys(call: str) -> None:
+    words = {"f2": np.float16, "f4": np.float32, "i4": np.int32}
+    wanted = eval(f"np.{call}", {"np": np, **words})
+    found = eval(f"np.{call}", {"np": sc, **words}).compute()
+    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+    np.testing.assert_allclose(found, wanted, 1e-3 if found.itemsize == 2 else 1e-6)

@@ -18,6 +18,8 @@ from ..sources import asarray
 from .floats import floats
 from .signals import convolve
 
+_LOOKED_AT: Final = 1 << 16  # coefficients of which those that are zero are dropped in front
+
 
 def line(p: Any) -> Array:
     """Coefficients along one axis; a number is one of them."""
@@ -106,7 +108,7 @@ def _level(*polynomials: Any) -> list[Array]:
 
 
 def polymul(a1: Any, a2: Any) -> Array:
-    """The product of two polynomials; zeros in front stay, where NumPy drops them.
+    """The product of two polynomials, without zeros in front; up to 65,536 are computed for that.
 
     Parameters
     ----------
@@ -124,8 +126,18 @@ def polymul(a1: Any, a2: Any) -> Array:
     >>> sc.polymul([1, 2], [9, 5, 4]).compute()
     array([ 9, 23, 14,  8])
     """
-    first, second = (one if one.size else zeros(1, one.dtype) for one in (line(a1), line(a2)))
+    first, second = (_trimmed(line(one)) for one in (a1, a2))
     return convolve(first, second)
+
+
+def _trimmed(coefficients: Array) -> Array:
+    """The same from the highest power that is not zero, which is looked for among a few."""
+    if not coefficients.size:
+        return zeros(1, coefficients.dtype)
+    if coefficients.size > _LOOKED_AT:
+        return coefficients
+    powers = np.flatnonzero(np.asarray(coefficients[:-1]))
+    return coefficients[int(powers[0]) if powers.size else -1 :]
 
 
 def polyder(p: Any, m: int = 1) -> Array:

@@ -124,8 +124,7 @@ def linspace(
     retstep : bool
         Whether to give the distance, too.
     dtype : dtype, optional
-        float64 where it is left out, or NumPy's for the arrays; of an integer dtype the floor of
-        each.
+        Where it is left out float64, or NumPy's; of an integer dtype the floor of each.
     axis : int
         Of arrays: where the new axis stands.
     device, chunks : optional
@@ -168,7 +167,8 @@ def linspace(
 def _of_numbers(start: Any, stop: Any, count: int, endpoint: bool) -> tuple[Array, Any, Any]:
     """`linspace` of two numbers, the distance, and NumPy's dtype."""
     check_finite("linspace", start, stop)
-    kind = np.result_type(*(np.asarray(v).dtype for v in (start, stop)), 0.0)
+    weak = [0.0 if type(v) in (bool, int, float) else np.asarray(v).dtype for v in (start, stop)]
+    kind = np.result_type(*weak, 0.0)
     start, stop = np.float64(start), np.float64(stop)
     spaces = count - 1 if endpoint else count
     step = (stop - start) / spaces if spaces > 0 else np.float64(math.nan)
@@ -263,7 +263,7 @@ def geomspace(
     endpoint : bool
         Whether ``stop`` is one of them.
     dtype : dtype, optional
-        float64 where it is left out, or NumPy's for the arrays.
+        float64 where it is left out.
     axis : int
         Of arrays: where the new axis stands.
 
@@ -282,7 +282,7 @@ def geomspace(
     >>> sc.geomspace(1, 1000, num=4).compute()
     array([   1.,   10.,  100., 1000.])
     """
-    first, last = (array_of(limit) * 1.0 for limit in (start, stop))  # which refuses text
+    first, last = (array_of(limit) * np.float64(1) for limit in (start, stop))  # refuses text
     for limit in (start, stop):
         if not isinstance(limit, Array) and np.any(np.equal(limit, 0)):
             raise ParameterError(f"geomspace cannot begin or end at 0: {start} to {stop}")
