@@ -109,3 +109,15 @@ def test_dtypes_of_ranges_and_lengths_of_products_are_numpys(call: str) -> None:
     found = eval(f"np.{call}", {"np": sc, **words}).compute()
     assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
     np.testing.assert_allclose(found, wanted, 1e-3 if found.itemsize == 2 else 1e-6)
+
+
+@pytest.mark.parametrize("value", [[1], (1,), [[1]], np.ones(1), [1, 2]])
+@pytest.mark.parametrize("size", [3, 100_000])
+def test_an_element_takes_a_number_alone(value: Any, size: int) -> None:
+    for xp in (np, sc):
+        x = xp.zeros((2, size)) + 0
+        for item in ((0, 1), (np.int64(1), -1)):
+            with pytest.raises(ValueError, match=r"an (array )?element"):
+                x[item] = value if xp is np or type(value) is not np.ndarray else sc.asarray(value)
+        x[0], x[0, :1], x[True] = np.array([[3.0]]), [2.0], [4.0]
+        assert float(x[0, 1]) == 4

@@ -51,6 +51,8 @@ def assign(array: Array, item: Any, value: Any) -> None:
     item = with_numbers(item)
     if wrote_at_once(array, item, value):
         return
+    if type(value) not in _PLAIN and _names_one(array, item) and np.ndim(value):
+        raise ShapeError(f"an element is one number, not {np.shape(value)}: assign to a slice")
     if noted(array, item, value):
         return
     if is_little(value, array, array._writes >= DEPTH):
@@ -70,6 +72,14 @@ def assign(array: Array, item: Any, value: Any) -> None:
     writes = 1 if array._writes > DEPTH else min(array._writes + 1, DEPTH)
     array._rebind(_with(array, items, _cast(value, array)))
     array._writes = writes
+
+
+def _names_one(array: Array, item: Any) -> bool:
+    """Whether ``item`` is a number for each axis."""
+    items = item if type(item) is tuple else (item,)
+    return len(items) == array.ndim > 0 and all(
+        type(one) is int or isinstance(one, np.integer) for one in items
+    )
 
 
 def _to_memory(array: Array) -> None:
