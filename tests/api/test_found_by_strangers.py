@@ -121,3 +121,15 @@ def test_an_element_takes_a_number_alone(value: Any, size: int) -> None:
                 x[item] = value if xp is np or type(value) is not np.ndarray else sc.asarray(value)
         x[0], x[0, :1], x[True] = np.array([[3.0]]), [2.0], [4.0]
         assert float(x[0, 1]) == 4
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_places_of_complex_numbers_with_nan(dtype: str, side: Any) -> None:
+    rng, parts = np.random.default_rng(1), [0, -0.0, 1, -1, np.nan, np.inf, -np.inf, 3.5]
+    for size in (1, 7, 64, 100):
+        given = np.zeros(size + 200, dtype)
+        given.real, given.imag = rng.choice(parts, (2, size + 200))
+        line, wanted = np.sort(given[:size]), given[size:]
+        found = sc.searchsorted(sc.asarray(line), sc.asarray(wanted), side).compute()
+        np.testing.assert_array_equal(found, np.searchsorted(line, wanted, side))

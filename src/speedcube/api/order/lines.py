@@ -91,11 +91,26 @@ def along(array: Array, places: Array, axis: int) -> Array:
 
 def before(x: Any, y: Any) -> Array:
     """Whether ``x`` is before ``y`` in the order: below it, or a number and it NaN."""
+    if array_of(y).dtype.kind == "c":
+        return _pair_before(array_of(x), array_of(y))
     less = elementwise("less", x, y)
     if not is_of_floats(array_of(y)):
         return less
     number = elementwise("logical_not", elementwise("isnan", x))
     return elementwise("logical_or", less, elementwise("logical_and", number, y != y))
+
+
+def _pair_before(x: Array, y: Array) -> Array:
+    """The same of complex numbers: NumPy's order, in which a part that is NaN comes last."""
+    known = [[part == part for part in (one.real, one.imag)] for one in (x, y)]
+    (x_real, x_imag), (y_real, y_imag) = known
+    not_after = x_imag | ~y_imag  # nor is a NaN of the one before a number of the other
+    below = (x.real < y.real) & not_after
+    above = (x.real > y.real) & x_imag & ~y_imag
+    alike = (x.real == y.real) | ~(x_real | y_real)
+    by_imag = (x.imag < y.imag) | (x_imag & ~y_imag)
+    found: Array = below | above | (alike & by_imag) | (x_real & ~y_real)
+    return found
 
 
 def counts_of(index: Array, length: int) -> Array:
