@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -133,3 +134,28 @@ def test_places_of_complex_numbers_with_nan(dtype: str, side: Any) -> None:
         line, wanted = np.sort(given[:size]), given[size:]
         found = sc.searchsorted(sc.asarray(line), sc.asarray(wanted), side).compute()
         np.testing.assert_array_equal(found, np.searchsorted(line, wanted, side))
+
+
+PARTS = np.array([-0.38j, 1.09j, -1 + 1j, 2 + 3j, -1 - 1j, 2, 2 + 0j])
+NAN_PART = np.array([1 + 0j, complex(2, np.nan), 3])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda xp, a: xp.histogram(a(PARTS), 3, (-1, 2))[0],
+        lambda xp, a: xp.histogram(a(PARTS), 3)[0],
+        lambda xp, a: xp.median(a(NAN_PART)),
+        lambda xp, a: xp.median(a(np.stack([NAN_PART, PARTS[:3]])), axis=1),
+        lambda xp, a: xp.gradient(a(F4[[0, 1, 1]]), a(np.array([0.0, 1, 3]))),
+        lambda xp, a: xp.gradient(a(F4[[0, 1, 1]]), np.float64(2)),
+        lambda xp, a: xp.gradient(a(PARTS.astype("c8")), a(np.arange(7.0))),
+    ],
+)
+def test_complex_order_and_kept_dtypes(call: Callable[[Any, Any], Any]) -> None:
+    found = call(sc, sc.asarray).compute()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)  # NumPy's histogram
+        wanted = call(np, np.array)
+    assert found.dtype == wanted.dtype
+    np.testing.assert_allclose(found, wanted, 1e-6)

@@ -164,7 +164,9 @@ class MaskedArray(Knowing, Collected):
         places, self._collection = _plain(key), None
         data, mask = pair_of(value)
         hidden = True if value is np.ma.masked else mask
-        if self._mask is not None or hidden is not None:
+        # As in numpy.ma a key with a mask leaves what is masked, unless the value has a mask, too.
+        stays = _has_mask(key) and not _has_mask(value)
+        if not stays and (self._mask is not None or hidden is not None):
             masks = self.mask.copy()
             masks[places] = False if hidden is None else hidden
             self._mask = masks
@@ -265,6 +267,10 @@ def result_of(operands: tuple[Any, ...], pair: Pair) -> MaskedArray:
     fill = next((one for one in fills if one is not None), None)
     kept = fill is not None and np.can_cast(np.asarray(fill).dtype, pair[0].dtype, "same_kind")
     return MaskedArray(*pair, fill if kept else None)
+
+
+def _has_mask(one: Any) -> bool:
+    return isinstance(one, (MaskedArray, np.ma.MaskedArray))
 
 
 def _plain(key: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..errors import DTypeError, ShapeError
 from . import pairs, reducing
 from .array import MOVED, REDUCTIONS, MaskedArray, pair_of, result_of
 
@@ -16,6 +17,21 @@ def _operator(op: str, swapped: bool) -> Callable[[Any, Any], Any]:
         sides = (other, self) if swapped else (self, other)
         first, second = map(pair_of, sides)
         return result_of(sides, pairs.of_operator(op, first, second))
+
+    return method
+
+
+def _in_place(op: str) -> Callable[[Any, Any], Any]:
+    """``x op= other``: the same array, of the same dtype and shape, for all of its names."""
+
+    def method(self: Any, other: Any) -> Any:
+        data, mask = pairs.of_operator(op, pair_of(self), pair_of(other))
+        if not np.can_cast(data.dtype, self.dtype, "same_kind"):
+            raise DTypeError(f"{op} in place keeps {self.dtype}, and the result has {data.dtype}")
+        if data.shape != self.shape:
+            raise ShapeError(f"{op} in place keeps {self.shape}, and the result has {data.shape}")
+        self._data, self._mask, self._collection = data.astype(self.dtype), mask, None
+        return self
 
     return method
 
@@ -59,6 +75,8 @@ for _name, _op in {**_ARITHMETIC, **_COMPARED}.items():
     setattr(MaskedArray, f"__{_name}__", _operator(_op, False))
 for _name, _op in _ARITHMETIC.items():
     setattr(MaskedArray, f"__r{_name}__", _operator(_op, True))
+for _name, _op in _ARITHMETIC.items():
+    setattr(MaskedArray, f"__i{_name}__", _in_place(_op))
 for _name, _op in _OF_BITS.items():
     setattr(MaskedArray, f"__{_name}__", _ufunc(_op))
     setattr(MaskedArray, f"__r{_name}__", _ufunc(_op, True))

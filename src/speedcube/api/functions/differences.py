@@ -230,7 +230,7 @@ def _slope(array: Array, k: int, space: Any, edge_order: int) -> Array:
                      slice(first, last or None))  # fmt: skip
 
     if apart.ndim:
-        return _uneven(array, k, floats(diff(apart)), edge_order)
+        return _uneven(array, k, floats(diff(apart)), edge_order).astype(array.dtype)
     apart = space if number else apart
     inside = (at(2, 0) - at(0, -2)) / (2.0 * apart)
     if edge_order == 1:
@@ -240,7 +240,7 @@ def _slope(array: Array, k: int, space: Any, edge_order: int) -> Array:
             at(0) * (-1.5 / apart) + at(1) * (2.0 / apart) + at(2) * (-0.5 / apart),
             at(-3) * (0.5 / apart) + at(-2) * (-2.0 / apart) + at(-1) * (1.5 / apart),
         )
-    return concatenate([ends[0], inside, ends[1]], k)
+    return concatenate([ends[0], inside, ends[1]], k).astype(array.dtype)
 
 
 def _uneven(array: Array, k: int, steps: Array, edge_order: int) -> Array:

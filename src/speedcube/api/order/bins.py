@@ -71,7 +71,8 @@ class Binning:
 
     def index(self, x: Array) -> Array:
         """The bin of each element of ``x``; their number for what is in none."""
-        even = self.even is not None and float(self.even[0]) < float(self.even[1])
+        real = self.edges.dtype.kind != "c" and x.dtype.kind != "c"  # others lie by their order
+        even = real and self.even is not None and float(self.even[0]) < float(self.even[1])
         return _even_index(x, self) if even else _uneven_index(x, self.edges)
 
 

@@ -23,8 +23,9 @@ def medians_of(lines: Array) -> Array:
     floats = is_of_floats(lines)
     places = ((count - 1) // 2, count // 2, *([count - 1] if floats else []))
     values = order_statistics(lines, places)
-    result = values[..., :2].mean(axis=-1)
-    return either(elementwise("isnan", values[..., -1]), np.nan, result) if floats else result
+    result, last = values[..., :2].mean(axis=-1), values[..., -1]
+    unknown = last if lines.dtype.kind == "c" else np.nan
+    return either(elementwise("isnan", last), unknown, result) if floats else result
 
 
 def quantiles_of(
