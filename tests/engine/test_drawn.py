@@ -88,6 +88,14 @@ def test_a_hundred_thousand_numbers_are_drawn_twice_at_most(name: str, on: str) 
     assert drawn.held() == x.nbytes
 
 
+def test_a_block_that_keeps_values_knows_them_by_what_was_drawn() -> None:
+    x = sc.random.default_rng(4).normal(size=100_000)
+    with sc.on("core"), sc.cache("1GB") as kept:
+        for times in range(4):
+            sc.compute(x.sum(), (x * 2).max())
+            assert kept.used == 2 * times
+
+
 def test_what_is_kept_stays_where_other_arrays_are_computed() -> None:
     x, other = normals(), sc.ones(SIZE) * 3
     for _ in range(2):

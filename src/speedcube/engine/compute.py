@@ -227,8 +227,8 @@ def compute_all(
     kept_there = kept_values(roots, rung, lambda here: planned_on(roots, here, None))
     if kept_there is not None:
         return kept_there
-    size = max(map(direct.elements, roots))
-    roots, kept = _small_reading(roots, size, rung), active()
+    kept, size = active(), max(map(direct.elements, roots))
+    roots = _small_reading(roots, size, rung) if kept is None else roots
     steps = _steps(rung) if kept is None else None
     if kept is None and rung.kind in drawn.RUNGS:
         value = small_pair(roots, rung.kind, steps.new if steps else None)
@@ -244,7 +244,8 @@ def compute_all(
         return made
 
     def values(some: Sequence[Expr]) -> list[Any]:
-        return (_values if size in _READ_FIRST else _read_again)(some, rung, to)
+        looked = kept is None and size in _READ_FIRST
+        return (_values if looked else _read_again)(some, rung, to)
 
     if kept is None or (rung.devices and to != "numpy"):
         return values(roots)

@@ -139,7 +139,7 @@ def block_bytes(roots: Sequence[Expr], extents: Shape) -> int:
 def _copies_read(roots: Sequence[Expr]) -> int:
     """How often a block holds what it reads."""
     decode = any(_decodes(leaf) for root in reals(roots) for leaf in tiled(root))
-    return _DECODED if decode else _READ
+    return _DECODED if decode or _piece_bytes(roots) else _READ
 
 
 def read_bytes(roots: Sequence[Expr], extents: Shape) -> int:
