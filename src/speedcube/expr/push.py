@@ -108,7 +108,8 @@ def in_place(root: Expr, most: int = LONG) -> Expr:
     """
     if not any(isinstance(n, Leaf) and isinstance(n.source, (Map, Leaf)) for n in walk(root)):
         return root
-    nodes, done = Nodes(), dict[int, Expr]()
+    nodes = Nodes()
+    done: dict[int, Expr] = {}
     needed = below(root)
     gathers = memories(needed)
     for node in needed:

@@ -156,7 +156,8 @@ def outline_of(roots: Sequence[Node], memory: int) -> Outline:
     those with an array of more than ``memory`` bytes: how they are cut depends on what is free.
     """
     found = Outline()
-    nodes, entries = found.nodes, list[Key]()
+    nodes = found.nodes
+    entries: list[Key] = []
     places: dict[int, int] = {}
     place_of = places.get
     stack: list[Any] = [*roots]

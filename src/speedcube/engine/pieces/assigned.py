@@ -22,8 +22,9 @@ from ...late import futures
 from .. import machine
 from ..boxes import Stop
 from .bands import banded, ends, rows_of
-from .into import Storing, called
+from .into import PlannedError, Storing, called
 from .moves import copied, values_of
+from .patched import Gaps, InPatches, Patched
 
 Array: TypeAlias = NDArray[Any]
 
@@ -39,11 +40,7 @@ _FAR: Final = 1 << 15
 _STOP: Final = Stop()
 
 
-class _PlannedError(Exception):
-    """What is left to the planner: it never leaves this module."""
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _InPlace:
     """What is in rows ``first`` to ``end`` of the results: ``values`` at hand, or ``expr``.
 
@@ -72,7 +69,7 @@ class _InPlace:
         if call is None or not (self.any or (low, high) == (0, self.made)):
             call, low = called(rows_of(self.expr, low, high)), 0
         if call is None:
-            raise _PlannedError
+            raise PlannedError
         if share.flags.c_contiguous:
             call.into(share, low)
         else:
@@ -97,12 +94,12 @@ def put_together(root: Expr, workers: int) -> Array | None:
     result = np.empty(shape, root.dtype)
     try:
         _fill(result, [*_under(base, pieces, result), *_over(pieces, result)], workers)
-    except _PlannedError:
+    except PlannedError:
         return None
     return result
 
 
-def _fill(result: Array, boxes: Sequence[_InPlace], workers: int) -> None:
+def _fill(result: Array, boxes: Sequence[_InPlace | InPatches], workers: int) -> None:
     in_order = sorted(boxes, key=attrgetter("first"))
     apart = all(one.end <= after.first for one, after in pairwise(in_order))
     row = result.nbytes // len(result)
@@ -117,7 +114,7 @@ def _fill(result: Array, boxes: Sequence[_InPlace], workers: int) -> None:
         list(pool.map(make, ends))
 
 
-def _make(boxes: Sequence[_InPlace], rows: int, ends: tuple[int, int]) -> None:
+def _make(boxes: Sequence[_InPlace | InPatches], rows: int, ends: tuple[int, int]) -> None:
     """What lies between the ``ends``, ``rows`` at a time."""
     begin, end = ends
     for low in range(begin, end, rows):
@@ -132,7 +129,7 @@ def _box(first: int, share: Array, expr: Expr) -> _InPlace:
     values, made = values_of(expr, {}), len(share)
     call = called(expr) if values is None else None
     if values is None and call is None:
-        raise _PlannedError
+        raise PlannedError
     return _InPlace(first, first, first + made, share, values, expr, call, made)
 
 
@@ -143,7 +140,7 @@ def _under(base: Expr, pieces: Sequence[Piece], result: Array) -> list[_InPlace]
         values is not None
         and list(map(abs, values.strides)) != sorted(map(abs, values.strides))[::-1]
     ):
-        raise _PlannedError  # results lie as what they are made of
+        raise PlannedError  # results lie as what they are made of
     rows = list(_between(pieces, base.shape))
     if not rows:
         return []
@@ -180,9 +177,15 @@ def _joined(rows: Sequence[tuple[int, int]], near: int) -> list[tuple[int, int]]
     return joined
 
 
-def _over(pieces: Sequence[Piece], result: Array) -> Iterator[_InPlace]:
+def _over(pieces: Sequence[Piece], result: Array) -> Iterator[_InPlace | InPatches]:
     """What was put over it."""
+    parts: Gaps | None = None
     for one in pieces:
+        if type(one) is Patched:
+            parts = parts or Gaps(one.base)
+            first, end = ends(one)
+            yield InPatches(first, end, result[first:end], one, parts)
+            continue
         where = zip(one.at, one.expr.shape, strict=True)
         share = result[tuple([slice(at, at + n) for at, n in where])]
         yield _box(one.at[0], share, one.expr)

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from ...expr import build
 from ...expr.nodes import Expr, Leaf, Piece, Shape, Stored, whole
-from ...expr.push import push
-from ...expr.views import broadcast_to, index, indexed
+from ...expr.views import broadcast_to
 from .into import called
 from .moves import values_of
+from .patched import Patched, gaps_of, is_patched, part_of, plain
 
 Array: TypeAlias = NDArray[Any]
 
@@ -36,6 +36,9 @@ class _Alike(NamedTuple):
 
     piece: Piece
     row: Array
+
+
+_Band: TypeAlias = tuple[int, int, list[_Alike]]
 
 
 def banded(base: Expr, pieces: Sequence[Piece]) -> Sequence[Piece]:
@@ -56,7 +59,7 @@ def banded(base: Expr, pieces: Sequence[Piece]) -> Sequence[Piece]:
     few = len(bands) * max(_ROWS, _LEAST * base.shape[0] // size) <= rows
     if not few or meets > _MEETS * len(alike):
         return pieces
-    made = [Piece(_at(first, base), _band(base, first, end, met)) for first, end, met in bands]
+    made = _made(base, bands)
     if called(made[0].expr) is None:
         return pieces
     return [*made, *pieces[len(alike) :]]
@@ -69,8 +72,7 @@ def ends(piece: Piece) -> tuple[int, int]:
 
 def rows_of(expr: Expr, low: int, high: int) -> Expr:
     """The rows of ``expr`` from ``low`` to ``high``."""
-    item = (slice(low, high),)
-    return index(expr, item) if isinstance(expr, Leaf) else push(expr, indexed(expr.shape, item))
+    return part_of(expr, (slice(low, high),))
 
 
 def _alike(base: Expr, pieces: Sequence[Piece]) -> Iterator[_Alike]:
@@ -82,7 +84,7 @@ def _alike(base: Expr, pieces: Sequence[Piece]) -> Iterator[_Alike]:
         yield _Alike(one, values[0] if values.ndim else values)
 
 
-def _bands(alike: Sequence[_Alike], rows: int) -> Iterator[tuple[int, int, list[_Alike]]]:
+def _bands(alike: Sequence[_Alike], rows: int) -> Iterator[_Band]:
     """The rows that the same pieces meet: the first, the one after the last, and these pieces."""
     begins: dict[int, list[int]] = {0: [], rows: []}
     for k, one in enumerate(alike):
@@ -95,20 +97,35 @@ def _bands(alike: Sequence[_Alike], rows: int) -> Iterator[tuple[int, int, list[
             yield first, end, [alike[k] for k in sorted(met)]
 
 
-def _band(base: Expr, first: int, end: int, met: Sequence[_Alike]) -> Expr:
-    """What rows ``first`` to ``end`` are, where ``met`` were put over ``base``."""
-    shape = (end - first, *base.shape[1:])
-    put, row = np.zeros(shape[1:], bool), np.zeros(shape[1:], base.dtype)
+def _made(base: Expr, bands: Sequence[_Band]) -> list[Piece]:
+    """The rows of ``bands``, each as one piece."""
+    rows = [_row_of(base, met) for *_, met in bands]
+    gaps = [gaps_of(put) for put, _ in rows]
+    heights = [end - first for first, end, _ in bands]
+    patched = is_patched(whole_base := plain(base), heights, gaps)
+    made: list[Piece] = []
+    for (first, end, _), (put, row), some in zip(bands, rows, gaps, strict=True):
+        at, shape = _at(first, base), (end - first, *base.shape[1:])
+        given = broadcast_to(_kept(row), shape)
+        if put.all():
+            made.append(Piece(at, given))
+        elif patched:
+            made.append(Patched(at, given, row, some, whole_base))
+        else:
+            left = rows_of(base, first, end)
+            kept = broadcast_to(_kept(put), shape)
+            made.append(Piece(at, build.elementwise("where", [kept, given, left])))
+    return made
+
+
+def _row_of(base: Expr, met: Sequence[_Alike]) -> tuple[Array, Array]:
+    """Where ``met`` were put in a row of a band, and what they put there."""
+    put, row = np.zeros(base.shape[1:], bool), np.zeros(base.shape[1:], base.dtype)
     for piece, values in met:
         beside = zip(piece.at[1:], piece.expr.shape[1:], strict=True)
         here = tuple([slice(at, at + n) for at, n in beside])
         put[here], row[here] = True, values
-    given = broadcast_to(_kept(row), shape)
-    if put.all():
-        return given
-    return build.elementwise(
-        "where", [broadcast_to(_kept(put), shape), given, rows_of(base, first, end)]
-    )
+    return put, row
 
 
 def _kept(values: Array) -> Leaf:

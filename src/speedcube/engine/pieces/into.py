@@ -20,6 +20,10 @@ from ..small.structure import MOST_NODES, NotSmallError, Structure, structure_of
 Array: TypeAlias = NDArray[Any]
 
 
+class PlannedError(Exception):
+    """What is left to the planner: it never leaves this folder."""
+
+
 @dataclass(frozen=True, eq=False)
 class Storing:
     """A kernel, and what it is to be given."""
@@ -32,16 +36,30 @@ class Storing:
 
         Where `is_one_line`, those of as many rows as ``out`` has, from row ``first`` on.
         """
-        idle = self.ready.idle
-        try:
-            call = idle.pop()
-        except IndexError:
-            call = OneCall(self.ready)
-        call.take(self.found)
+        call = self._taken()
         if first or out.size != self.found.size:
             call.move(self.found, first, out.size)
         call.call(address_of(out))
-        idle.append(call)
+        self.ready.idle.append(call)
+
+    def beside(self, out: Array, steps: tuple[int, ...]) -> None:
+        """Put what lies so many ``steps`` along each axis beside its elements into ``out``.
+
+        All that it reads lies in memory, and each axis has two elements or more.
+        """
+        call = self._taken()
+        call.step(self.found, steps)
+        call.call(address_of(out))
+        self.ready.idle.append(call)
+
+    def _taken(self) -> OneCall:
+        """A call with all arguments, which nobody else has."""
+        try:
+            call = self.ready.idle.pop()
+        except IndexError:
+            call = OneCall(self.ready)
+        call.take(self.found)
+        return call
 
     def is_one_line(self, root: Expr) -> bool:
         """Whether it makes any rows of ``root``, of which it makes some.

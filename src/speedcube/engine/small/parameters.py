@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
+from operator import mul
 from typing import Any, Final
 
 from ...philox import round_keys
@@ -83,6 +84,13 @@ class Arguments(Caller):
             leaf = found.data[which]
             array: Any = leaf.source.buffer  # type: ignore[union-attr]
             self.buffers[k] += rows * leaf.strides[0] * array.itemsize
+
+    def step(self, found: Structure, steps: Sequence[int]) -> None:
+        """Begin so many ``steps`` along each axis further."""
+        for k, which in self.data:
+            leaf = found.data[which]
+            array: Any = leaf.source.buffer  # type: ignore[union-attr]
+            self.buffers[k] += sum(map(mul, steps, leaf.strides)) * array.itemsize
 
     def _ask(self) -> None:
         tiers = self.frame.tiers

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Final
 
 from ...dataclass import dataclass
-from ..nodes import Expr, Leaf, Piece, Piecewise, Shape, is_whole, whole
+from ..nodes import Expr, Leaf, Piece, Piecewise, Shape, c_strides, is_whole
 from ..pairs.node import is_pair, pair, parts
 from .cut import cut_along, overwritten, slab_axis
 
@@ -69,7 +69,8 @@ def assigned(root: Expr, at: Shape, part: Expr) -> Expr:
     first = writes_of(root) or First(Writes(root, []), 0)
     call = (_NAME, (first.writes.base, part), f"at={at}")
     boxes = first.followed_by(Piece(at, part))
-    return whole(Piecewise(root.shape, root.dtype, boxes, call), root.shape)
+    changed = Piecewise(root.shape, root.dtype, boxes, call)
+    return Leaf(changed, root.shape, 0, c_strides(root.shape))
 
 
 def writes_of(root: Expr) -> First | None:

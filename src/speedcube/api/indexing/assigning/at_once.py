@@ -67,6 +67,8 @@ def number_at_hand(value: Array) -> Any:
 def with_numbers(item: Any) -> Any:
     """The key ``item``, with integers that are at hand as the numbers that they are."""
     if type(item) is tuple:
+        if all([type(one) is not Array for one in item]):
+            return item
         items = tuple([_index_at_hand(one) if type(one) is Array else one for one in item])
         changed = any([one is not given for one, given in zip(items, item, strict=True)])
         return items if changed else item

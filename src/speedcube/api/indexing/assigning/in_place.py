@@ -28,6 +28,7 @@ LAZY: Final = 2  # assignments after which one of few operations is computed for
 _NODES: Final = 64
 _PLAIN: Final = frozenset((bool, int, float))
 _KEYS: Final = (int, slice, list, type(None), type(Ellipsis), np.generic, np.ndarray)
+_MOSTLY: Final = frozenset((int, slice))  # the kinds of keys that most have
 _CHARS: Final = frozenset("?bBhHiIlLqQefdFD")  # dtypes that have kernels
 REFUSED: Final = (ValueError, IndexError, TypeError, OverflowError)
 
@@ -79,7 +80,7 @@ def is_cast_alike(value: Any, dtype: str) -> bool:
 
 def _is_at_hand(item: Any) -> bool:
     if type(item) is tuple:
-        return all([isinstance(one, _KEYS) for one in item])
+        return all([type(one) in _MOSTLY or isinstance(one, _KEYS) for one in item])
     return isinstance(item, _KEYS)
 
 

@@ -23,6 +23,7 @@ MOST: Final = 1 << 9
 _NODES: Final = 32  # of a lazy value that is written down
 _OF_OTHERS: Final = (Piecewise, *STAGED)
 _PLAIN: Final = frozenset((bool, int, float))
+_ONE_BY_ONE: Final = (None, 1)  # steps of a slice
 Box: TypeAlias = tuple[Shape, Shape, list[int]]
 
 
@@ -73,32 +74,50 @@ def _box_of(shape: Shape, item: Any) -> Box | None:
     None for what is no box, and for keys that are refused.
     """
     items = item if type(item) is tuple else (item,)
-    dots = [k for k, one in enumerate(items) if one is Ellipsis]
-    if len(items) - len(dots) > len(shape) or len(dots) > 1:
-        return None
-    if dots:
-        fill = (slice(None),) * (len(shape) + 1 - len(items))
-        items = (*items[: dots[0]], *fill, *items[dots[0] + 1 :])
-    at, extents, kept = [0] * len(shape), list(shape), list[int]()
+    axes = len(shape)
+    if len(items) > axes:
+        return _box_of(shape, _without_dots(items, axes)) if _dots(items) == 1 else None
+    at: list[int] = []
+    extents: list[int] = []
+    kept: list[int] = []
     for axis, one in enumerate(items):
         extent = shape[axis]
         if type(one) is slice:
-            if one.step not in (None, 1):
+            if one.step not in _ONE_BY_ONE:
                 return None
             try:
                 start, stop, _ = one.indices(extent)
             except REFUSED:
                 return None
-            at[axis], extents[axis] = start, max(0, stop - start)
+            at.append(start)
+            extents.append(stop - start if stop > start else 0)
             kept.append(axis)
         elif type(one) is int or isinstance(one, np.integer):
             number = index(one)
             if not -extent <= number < extent:
                 return None
-            at[axis], extents[axis] = number % extent, 1
+            at.append(number % extent)
+            extents.append(1)
+        elif one is Ellipsis and _dots(items) == 1:
+            return _box_of(shape, _without_dots(items, axes))
         else:
             return None
-    return tuple(at), tuple(extents), [*kept, *range(len(items), len(shape))]
+    given = len(items)
+    if given < axes:
+        kept += range(given, axes)
+        return (*at, *[0] * (axes - given)), (*extents, *shape[given:]), kept
+    return tuple(at), tuple(extents), kept
+
+
+def _dots(items: tuple[Any, ...]) -> int:
+    return sum([one is Ellipsis for one in items])
+
+
+def _without_dots(items: tuple[Any, ...], axes: int) -> tuple[Any, ...]:
+    """``items`` with as many slices as there are axes left for the one ``...`` among them."""
+    place = [one is Ellipsis for one in items].index(True)
+    fill = (slice(None),) * (axes + 1 - len(items))
+    return (*items[:place], *fill, *items[place + 1 :])
 
 
 def _lazy_part(value: Array, array: Array, box: Box) -> Expr | None:
@@ -119,12 +138,16 @@ def _part_of(value: Any, dtype: str, box: Box) -> Leaf | None:
     if type(value) in _PLAIN or isinstance(value, np.generic):
         if type(value) not in _PLAIN and not is_cast_alike(value, dtype):
             return None
-        one = np.empty((), dtype)
-        try:
-            one[()] = value
-        except REFUSED:
-            return None
-        return Leaf(Const(one.item(), dtype), shape, 0, (0,) * len(shape))
+        if dtype == "float64" and type(value) is float:
+            number: bool | int | float = value
+        else:
+            one = np.empty((), dtype)
+            try:
+                one[()] = value
+            except REFUSED:
+                return None
+            number = one.item()
+        return Leaf(Const(number, dtype), shape, 0, (0,) * len(shape))
     if type(value) is not np.ndarray or not is_cast_alike(value, dtype):
         return None
     while value.ndim > len(kept) and value.shape[0] == 1:
