@@ -44,6 +44,7 @@ def _small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fed, "_MOST", 8)
     monkeypatch.setattr(streams, "FEW_RESULTS", 50)
     monkeypatch.setattr(along, "_PIECE", 37 * 8)  # a line of a plane
+    monkeypatch.setattr(along, "_TILES", 1)
     monkeypatch.setattr(npy, "_LEAST_PIECE", 1 << 8)
     monkeypatch.setattr(npy, "_AT_ONCE", 1 << 11)
 
@@ -143,6 +144,30 @@ def test_columns_of_any_magnitudes_have_the_bits_of_memory(
         assert_same(run(x).compute(on="cores"), wanted)
     if dtype == "f8" and len(os.sched_getaffinity(0)) > 1:
         assert LEFT == [[]] * 6
+
+
+@pytest.mark.parametrize("tiles", [1, 2])
+def test_tiles_go_down_or_across(
+    tmp_path: Path, tiles: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Down, so that their sums stay in the cache; across where there are few rows."""
+    monkeypatch.setattr(along, "_TILES", tiles)
+    steps, x = [], opened(tmp_path, "npy", DATA)
+    fed_to = along.Added.fed
+
+    def spied(self: Any, feed: fed.Feed) -> Any:
+        first, second = (feed.at(k).item for k in (0, 1))
+        steps.append([a.start != b.start for a, b in zip(first, second, strict=True)])
+        return fed_to(self, feed)
+
+    monkeypatch.setattr(along.Added, "fed", spied)
+    found = x.sum(axis=0).compute(on="cores")
+    assert found.tobytes() == sc.asarray(DATA).sum(axis=0).compute(on="core").tobytes()
+    if len(os.sched_getaffinity(0)) > 1:
+        assert steps
+        down, across = [True, False, False], [False, True, False]
+        assert steps.count(down) == (11 if tiles == 1 else 0)  # each line of a plane
+        assert steps.count(across) == len(steps) - steps.count(down) > 0  # the rows that are left
 
 
 def test_what_columns_sum_up_to_no_other_way_of_adding_changes(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import ctypes
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import groupby, islice, product
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -24,7 +24,7 @@ from ...kernel.cache import kernel_cache
 from ...kernel.llvm.compile import QUICK, NativeKernel, build, load
 from ...kernel.llvm.files.pieces import DONE, FAILURES, PiecesOfFile
 from ...kernel.llvm.simd import targets
-from ...plan.reads import BlockRoom, StreamBlock
+from ...plan.reads import BlockRoom, StreamBlock, chunk_along
 from ...plan.stages import Stage
 from ...plan.streams import BlockFinder, cuts_of, is_quick, tiled
 from ..boxes import Box, Stop, result_boxes
@@ -174,19 +174,39 @@ def _given(
 
 
 def _lines(root: Expr, room: BlockRoom) -> Iterator[tuple[At, int]]:
-    """The tiles of ``root``: those of one shape that follow one another along an axis."""
+    """The tiles of ``root``: those of one shape that follow one another along an axis.
+
+    That is the one along which a tile is several pieces, so that their results stay in the cache:
+    where there are some tiles along it, and in one file.
+    """
     cuts = cuts_of(root, room)
     long = [k for k, along in enumerate(cuts) if len(along) > 1]
-    finder, axis = BlockFinder(root, long), max(long, default=0)
-    others = [along[:1] if k == axis else along for k, along in enumerate(cuts)]
-    for item in product(*others):
-        for _, alike in groupby(cuts[axis], key=lambda one: one.stop - one.start):
-            some = list(alike)
+    finder, last = BlockFinder(root, long), max(long, default=0)
+    first = room.down if room.down in long and _follow(root, room.down, cuts) else last
+    for some in _alike(cuts[first]):
+        here = [some if k == first else along for k, along in enumerate(cuts)]
+        axis = first if len(some) >= _LEAST else last
+        others = [along[:1] if k == axis else along for k, along in enumerate(here)]
+        for item, line in product(product(*others), _alike(here[axis])):
+            before, behind = item[:axis], item[axis + 1 :]
+            yield partial(_block, finder, before, line, behind), len(line)
 
-            def at(k: int, item: Item = item, some: list[slice] = some) -> StreamBlock:
-                return finder.at((*item[:axis], some[k], *item[axis + 1 :]))
 
-            yield at, len(some)
+def _block(
+    finder: BlockFinder, before: Item, line: Sequence[slice], behind: Item, k: int
+) -> StreamBlock:
+    return finder.at((*before, line[k], *behind))
+
+
+def _follow(root: Expr, down: int, cuts: Sequence[Sequence[slice]]) -> bool:
+    """Whether some tiles of ``cuts`` along ``down`` lie in one chunk."""
+    rows = cuts[down][0].stop - cuts[down][0].start
+    return all(chunk_along(leaf, down)[0] >= _LEAST * rows for leaf in tiled(root))
+
+
+def _alike(along: Sequence[slice]) -> list[list[slice]]:
+    """Those ``along`` an axis that are as long as the one before, together."""
+    return [list(some) for _, some in groupby(along, key=lambda one: one.stop - one.start)]
 
 
 def _place(block: StreamBlock) -> Place | None:

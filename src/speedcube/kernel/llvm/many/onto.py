@@ -19,6 +19,9 @@ from .doubles import SLACK, Doubles
 # The most rows at once, and how many exponents their unit, 1.5 times a power of two, is above the
 # largest of them: together they are a third of it at most.
 AT_ONCE: Final = 16
+# Sums of some of the rows each, which do not wait for one another; in steps of one unit they, and
+# what there is of all of them, are exact.
+_CHAINS: Final = 4
 _ROOM: Final = 6
 _INFINITY: Final = 0x7FF << 52
 _HALF: Final = 1 << 51
@@ -60,13 +63,10 @@ class Onto:
         """Add vectors of elements, `AT_ONCE` at most."""
         t, d, v = self.t, self.d, self.d.double
         unit, exact = self._unit(xs)
-        total, rest = unit, d.constant(0.0)
-        for x in xs:
-            after = d.add(total, x)
-            rest = d.add(rest, d.sub(x, d.sub(after, total)))
-            total = after
+        each = [self._from(unit, xs[k::_CHAINS]) for k in range(min(_CHAINS, len(xs)))]
+        total, rest = (d.total(*some) for some in zip(*each, strict=True))
         high, low, bound = self.held
-        sum_, tail = d.two_sum(t.load(v, high), d.sub(total, unit))
+        sum_, tail = d.two_sum(t.load(v, high), total)
         more, lost = d.two_sum(t.load(v, low), rest)
         more, left = d.two_sum(more, tail)
         # By integers: the unit of zeros is so small that CPUs would take a detour.
@@ -76,6 +76,15 @@ class Onto:
         t.store(v, sum_, high)
         t.store(v, more, low)
         t.store(v, d.total(t.load(v, bound), d.size(lost), d.size(left), own), bound)
+
+    def _from(self, unit: str, xs: Sequence[str]) -> tuple[str, str]:
+        """The sum of ``xs`` in steps of the ``unit``, and of what that rounds away."""
+        d, total, rest = self.d, unit, ""
+        for x in xs:
+            after = d.add(total, x)
+            lost = d.sub(x, d.sub(after, total))
+            total, rest = after, d.add(rest, lost) if rest else lost
+        return d.sub(total, unit), rest
 
     def _unit(self, xs: Sequence[str]) -> tuple[str, str]:
         """A unit of ``xs``, NaN where there is none, and where what it rounds away has a sum."""
