@@ -65,3 +65,25 @@ def test_the_shape_stays() -> None:
     ours, _ = both(np.arange(3.0))
     with pytest.raises(ShapeError, match="in place keeps"):
         ours += np.ones((2, 3))
+
+
+@pytest.mark.parametrize("name", ["imod", "iand", "ior", "ixor", "ilshift", "irshift"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "float32"])
+@pytest.mark.parametrize("other", [2, "array"])
+def test_remainders_and_bits_stay_in_place(name: str, dtype: str, other: Any) -> None:
+    change, values = getattr(operator, name), np.array([101, 1, 3]).astype(dtype)
+    ours, theirs = both(values)
+    mine = his = other
+    if other == "array":
+        mine, his = both(np.array([1, 1, 2]).astype(dtype), [False, False, True])
+    before = ours
+    try:
+        with np.errstate(all="ignore"):
+            wanted = change(theirs, his)
+    except TypeError:
+        with pytest.raises(TypeError):
+            change(ours, mine)
+        return
+    found = change(ours, mine)
+    assert found is before
+    same(found, wanted)

@@ -25,15 +25,28 @@ def _in_place(op: str) -> Callable[[Any, Any], Any]:
     """``x op= other``: the same array, of the same dtype and shape, for all of its names."""
 
     def method(self: Any, other: Any) -> Any:
-        data, mask = pairs.of_operator(op, pair_of(self), pair_of(other))
-        if not np.can_cast(data.dtype, self.dtype, "same_kind"):
-            raise DTypeError(f"{op} in place keeps {self.dtype}, and the result has {data.dtype}")
-        if data.shape != self.shape:
-            raise ShapeError(f"{op} in place keeps {self.shape}, and the result has {data.shape}")
-        self._data, self._mask, self._collection = data.astype(self.dtype), mask, None
-        return self
+        return _kept(op, self, *pairs.of_operator(op, pair_of(self), pair_of(other)))
 
     return method
+
+
+def _ufunc_in_place(op: str) -> Callable[[Any, Any], Any]:
+    """The same by NumPy's function, as `numpy.ma` has it."""
+
+    def method(self: Any, other: Any) -> Any:
+        return _kept(op, self, *pair_of(getattr(np, op)(self, other)))
+
+    return method
+
+
+def _kept(op: str, array: Any, data: Any, mask: Any) -> Any:
+    """``array``, which is ``data`` and ``mask`` from now on, of the dtype and shape that it had."""
+    if not np.can_cast(data.dtype, array.dtype, "same_kind"):
+        raise DTypeError(f"{op} in place keeps {array.dtype}, and the result has {data.dtype}")
+    if data.shape != array.shape:
+        raise ShapeError(f"{op} in place keeps {array.shape}, and the result has {data.shape}")
+    array._data, array._mask, array._collection = data.astype(array.dtype), mask, None
+    return array
 
 
 def _ufunc(op: str, swapped: bool = False) -> Callable[..., Any]:
@@ -80,6 +93,7 @@ for _name, _op in _ARITHMETIC.items():
 for _name, _op in _OF_BITS.items():
     setattr(MaskedArray, f"__{_name}__", _ufunc(_op))
     setattr(MaskedArray, f"__r{_name}__", _ufunc(_op, True))
+    setattr(MaskedArray, f"__i{_name}__", _ufunc_in_place(_op))
 for _name, _op in dict(neg="negative", pos="positive", abs="absolute", invert="invert").items():
     setattr(MaskedArray, f"__{_name}__", _ufunc(_op))
 for _name in MOVED.split():
