@@ -50,8 +50,8 @@ AT_ONCE: Final = """
 array2string array_repr array_str broadcast frombuffer fromfile fromregex genfromtxt load loadtxt
 nditer
 argwhere asarray_chkfinite compute flatnonzero fromiter histogram_bin_edges
-intersect1d ladder mask_indices ndenumerate nonzero persist polydiv polyfit roots setdiff1d setxor1d
-tril_indices
+intersect1d ladder mask_indices ndenumerate nonzero persist polydiv polyfit polymul roots setdiff1d
+setxor1d tril_indices
 tril_indices_from trim_zeros triu_indices triu_indices_from union1d unique unique_all unique_counts
 unique_inverse unique_values
 """
