@@ -96,3 +96,27 @@ def test_what_is_not_there_says_so() -> None:
             sc.stats.moment(x, power)  # type: ignore[arg-type]
     with pytest.raises(np.exceptions.AxisError):
         sc.stats.skew(x, axis=2)
+
+
+@pytest.mark.parametrize("name", [one for one in CALLS if one not in ("f_oneway",)])
+@pytest.mark.parametrize("axis", [None, 1, -1])
+def test_samples_lie_along_any_axis_or_all(name: str, axis: int | None) -> None:
+    given = [one.T if isinstance(one, np.ndarray) else one for one in CALLS[name]]
+    ours = [sc.asarray(one) if isinstance(one, np.ndarray) else one for one in given]
+    if axis is not None and given[0].ndim == 1:
+        given, ours = [[one[None] for one in some] for some in (given, ours)]
+    found = getattr(sc.stats, name)(*ours, axis=axis).compute()
+    wanted = getattr(scipys, name)(*given, axis=axis)
+    np.testing.assert_allclose(found.statistic, wanted.statistic, rtol=1e-9)
+    np.testing.assert_allclose(found.pvalue, wanted.pvalue, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "least"), [("skewtest", 8), ("kurtosistest", 5)])
+def test_few_numbers_are_refused(name: str, least: int) -> None:
+    test = getattr(sc.stats, name)
+    test(sc.asarray(A[:least])).compute()
+    message = rf"{name} takes {least} numbers or more; along axis 1 of shape \(3, {least - 1}\)"
+    with pytest.raises(ValueError, match=message):
+        test(sc.asarray(A.T[:, : least - 1]), axis=1)
+    with pytest.raises(np.exceptions.AxisError):
+        test(sc.asarray(A), axis=2)

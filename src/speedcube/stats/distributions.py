@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from ..api.blocks.through import by_dask
+from .samples import of_samples
 
 
+@of_samples(8)
 @by_dask("dask.array.stats")
-def skewtest(a: Any, axis: int = 0, nan_policy: str = "propagate") -> Any:
+def skewtest(a: Any, axis: int | None = 0, nan_policy: str = "propagate") -> Any:
     """Whether a sample's skewness is that of a normal distribution.
 
     Parameters
     ----------
     a : array
         The sample, of 8 numbers or more.
-    axis : int
-        The axis along which it lies.
+    axis : int or None
+        The axis along which it lies; None: all of it.
     nan_policy : str
         ``"propagate"``.
 
@@ -41,16 +43,17 @@ def skewtest(a: Any, axis: int = 0, nan_policy: str = "propagate") -> Any:
     raise NotImplementedError
 
 
+@of_samples(5)
 @by_dask("dask.array.stats")
-def kurtosistest(a: Any, axis: int = 0, nan_policy: str = "propagate") -> Any:
+def kurtosistest(a: Any, axis: int | None = 0, nan_policy: str = "propagate") -> Any:
     """Whether a sample's kurtosis is that of a normal distribution.
 
     Parameters
     ----------
     a : array
         The sample, of 20 numbers or more.
-    axis : int
-        The axis along which it lies.
+    axis : int or None
+        The axis along which it lies; None: all of it.
     nan_policy : str
         ``"propagate"``.
 
@@ -75,16 +78,17 @@ def kurtosistest(a: Any, axis: int = 0, nan_policy: str = "propagate") -> Any:
     raise NotImplementedError
 
 
+@of_samples(8)
 @by_dask("dask.array.stats")
-def normaltest(a: Any, axis: int = 0, nan_policy: str = "propagate") -> Any:
+def normaltest(a: Any, axis: int | None = 0, nan_policy: str = "propagate") -> Any:
     """Whether a sample is of a normal distribution, by its skewness and kurtosis.
 
     Parameters
     ----------
     a : array
         The sample, of 20 numbers or more.
-    axis : int
-        The axis along which it lies.
+    axis : int or None
+        The axis along which it lies; None: all of it.
     nan_policy : str
         ``"propagate"``.
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from ..api.blocks.through import by_dask
+from .samples import of_samples
 
 
+@of_samples()
 @by_dask("dask.array.stats")
-def ttest_ind(a: Any, b: Any, axis: int = 0, equal_var: bool = True) -> Any:
+def ttest_ind(a: Any, b: Any, axis: int | None = 0, equal_var: bool = True) -> Any:
     """Whether two independent samples have the same mean: Student's test, or Welch's.
 
     Parameters
     ----------
     a, b : array
         The samples.
-    axis : int
-        The axis along which they lie.
+    axis : int or None
+        The axis along which they lie; None: all of each.
     equal_var : bool
         False for Welch's test, which does not take the spreads for equal.
 
@@ -39,8 +41,9 @@ def ttest_ind(a: Any, b: Any, axis: int = 0, equal_var: bool = True) -> Any:
     raise NotImplementedError
 
 
+@of_samples()
 @by_dask("dask.array.stats")
-def ttest_1samp(a: Any, popmean: Any, axis: int = 0, nan_policy: str = "propagate") -> Any:
+def ttest_1samp(a: Any, popmean: Any, axis: int | None = 0, nan_policy: str = "propagate") -> Any:
     """Whether a sample has a given mean.
 
     Parameters
@@ -49,8 +52,8 @@ def ttest_1samp(a: Any, popmean: Any, axis: int = 0, nan_policy: str = "propagat
         The sample.
     popmean : float
         The mean that is expected.
-    axis : int
-        The axis along which it lies.
+    axis : int or None
+        The axis along which it lies; None: all of it.
     nan_policy : str
         ``"propagate"``.
 
@@ -75,16 +78,17 @@ def ttest_1samp(a: Any, popmean: Any, axis: int = 0, nan_policy: str = "propagat
     raise NotImplementedError
 
 
+@of_samples()
 @by_dask("dask.array.stats")
-def ttest_rel(a: Any, b: Any, axis: int = 0, nan_policy: str = "propagate") -> Any:
+def ttest_rel(a: Any, b: Any, axis: int | None = 0, nan_policy: str = "propagate") -> Any:
     """Whether two samples of the same things have the same mean.
 
     Parameters
     ----------
     a, b : array
         The samples.
-    axis : int
-        The axis along which they lie.
+    axis : int or None
+        The axis along which they lie; None: all of each.
     nan_policy : str
         ``"propagate"``.
 
