@@ -260,3 +260,42 @@ def test_who_is_stopped_reads_no_more(tmp_path: Path) -> None:
 
     assert fed.left_of([Taker()], root, {}, stop) == []
     assert given == [8]
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "std", "max", "any"])
+@pytest.mark.parametrize("axis", [0, (0, 2)])
+@pytest.mark.parametrize("width", [140, 300, 700])
+def test_a_tile_that_is_one_row_is_added_to_the_others(
+    tmp_path: Path, name: str, axis: Any, width: int
+) -> None:
+    """Of rows that fill more than half of a tile: each has elements of all results."""
+    data = np.random.default_rng(2).normal(size=(9, 2, width))
+    x, known = opened(tmp_path, "npy", data), sc.asarray(data)
+    for on in ("core", "cores:2"):
+        wanted = getattr(known, name)(axis=axis).compute(on="core")
+        assert_same(getattr(x, name)(axis=axis).compute(on=on), wanted)
+
+
+@pytest.mark.parametrize("what", ["nan", "inf", "both", "wild", "nan at the end"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("axis", [0, 2, (0, 1), (0, 2)])
+def test_sums_that_a_kernel_knows_nothing_of_are_made_by_records(
+    tmp_path: Path, what: str, dtype: str, axis: Any
+) -> None:
+    data = np.ones((60, 3, 500), dtype)
+    if what == "wild":
+        far = 60 if dtype == "f4" else 1000
+        data = np.exp2(np.random.default_rng(1).integers(-far, far, data.shape).astype("f8"))
+        data = data.astype(dtype)
+    elif what == "nan at the end":
+        data[-1, 1, -1] = np.nan
+    else:
+        data[5] = np.nan if what == "nan" else 1
+        data[7, :, 3] = 1 if what == "nan" else np.inf
+        data[-1, 0, 2] = -np.inf if what == "both" else 1
+    x = opened(tmp_path, "npy", data)
+    for run in (lambda x: x.sum(axis=axis), lambda x: x.mean(axis=axis)):
+        with np.errstate(all="ignore"):
+            wanted = run(sc.asarray(data)).compute(on="core")
+            for on in ("core", "cores:2"):
+                assert_same(run(x).compute(on=on), wanted)

@@ -17,6 +17,7 @@ from ...dataclass import dataclass
 from ...expr.nodes import Expr, Map, Reduced
 from ...plan.reads import BlockRoom, StreamBlock
 from ...plan.stages import Part, Stage
+from ...plan.streams import cuts_results
 from ..cpu import address_of, initial_records
 from ..finished.cpu import failed_places
 from ..finished.ends import End, all_of
@@ -51,6 +52,7 @@ class Placed:
     own: Own
     share: Any
     worker: Worker
+    room: BlockRoom  # of blocks that have all elements of their results
 
     @property
     def feeds(self) -> bool:
@@ -58,9 +60,10 @@ class Placed:
         stage = self.own.stage
         return reduces(stage) and not self.own.extra and self.worker.device is None
 
-    def tile_room(self, _: Expr, size: int) -> BlockRoom:
-        """Whole lines."""
-        return BlockRoom(size)
+    def tile_room(self, root: Expr, size: int) -> BlockRoom:
+        """Whole lines; all elements of their results, however many bytes these are."""
+        less, own = BlockRoom(size), self.own.root_in(root)
+        return self.room if cuts_results(own, self.own.stage.axes, less) else less
 
     def fed(self, feed: Feed) -> Sequence[int]:
         """Make what the tiles of ``feed`` have; the numbers of those that were not made."""

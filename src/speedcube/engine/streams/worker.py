@@ -173,7 +173,7 @@ class StreamWorker(Worker):
                 continue
             share, stage = shares[number - 1], one.stage
             if share is not None and not self._is_cut(part, stage.axes, room):
-                made.append((numbers, Placed(one, share, self._plain)))
+                made.append((numbers, Placed(one, share, self._plain, room)))
             elif self.device is None and is_sum(stage) and math.prod(_kept(stage, part)) > 1:
                 key = id(one.root_in(part.root)), stage.axes, stage.op == "dot"
                 sums.setdefault(key, []).append((number - 1, one))

@@ -88,7 +88,7 @@ class ManyNest(Nest):
         """
         t, d, zero = self.text, self.d, self.d.constant(0.0)
         (value, certain), (tail, _), (bound, _) = found
-        nan = t.op(f"fcmp uno {d.double} {value}, {value}")
+        nan = d.both(certain, t.op(f"fcmp uno {d.double} {value}, {value}"))
         value = d.choose(certain, value, zero)
         tail, bound = (
             d.choose(nan, zero, d.choose(certain, x, y))
