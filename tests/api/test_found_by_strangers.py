@@ -159,3 +159,64 @@ def test_complex_order_and_kept_dtypes(call: Callable[[Any, Any], Any]) -> None:
         wanted = call(np, np.array)
     assert found.dtype == wanted.dtype
     np.testing.assert_allclose(found, wanted, 1e-6)
+
+
+@pytest.mark.parametrize("base", [0, 2**53, 2**63 - 10])
+@pytest.mark.parametrize("count", [2, 60])
+def test_integers_of_both_signs_and_64_bits_are_told_apart(base: int, count: int) -> None:
+    rng = np.random.default_rng(0)
+    signed = np.array([min(base + int(k), 2**63 - 1) for k in rng.integers(-5, 6, 40)])
+    signed[:3] = -1, -2, -3
+    unsigned = np.uint64(base) + rng.integers(0, 6, count).astype("u8")
+    for x, y in ((signed, unsigned), (unsigned, signed)):
+        there = {int(one) for one in y}
+        wanted = [int(one) in there for one in x]
+        for invert in (False, True):
+            found = sc.isin(sc.asarray(x), y, invert=invert).compute()
+            assert found.tolist() == [one != invert for one in wanted]
+        left = np.asarray(sc.setdiff1d(sc.asarray(x), y))
+        assert left.dtype == x.dtype
+        assert left.tolist() == sorted({int(one) for one in x} - there)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128", "float32"])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_a_mask_that_is_false_changes_nothing_in_place(dtype: str, lazy: bool) -> None:
+    for count in (0, 2):
+        want = np.array([1 + 1j, 2])[:count].real.astype(dtype)
+        x = sc.asarray(want.copy()) + 0 if lazy else sc.asarray(want.copy())
+        x[np.zeros(count, bool)] *= 2
+        x[np.zeros(count, bool)] = np.zeros(0, dtype)
+        assert x.dtype == want.dtype
+        np.testing.assert_array_equal(x, want)
+
+
+def test_of_equal_points_interp_takes_the_last_at_the_end() -> None:
+    points, values = [-5, -1, -1, 2, 2.0], np.arange(5.0)
+    at = np.array([-6, -5, -1.0, 0, 2.0, 3.0])
+    for ends in ({}, {"left": 9.0, "right": -9.0}):
+        want = np.interp(at, points, values, **ends)
+        np.testing.assert_array_equal(sc.interp(at, points, values, **ends), want)
+
+
+def test_edges_of_boxes_are_of_the_dtype_of_both_lines() -> None:
+    x, y = np.array([0, 1, 2.0], "f4"), [1, 2, 3]
+    for one in ([2, np.array([0.0, 2, 4])], 3):
+        for found, wanted in zip(
+            sc.histogram2d(x, y, bins=one), np.histogram2d(x, y, bins=one), strict=True
+        ):
+            assert found.dtype == wanted.dtype
+            np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4"])
+def test_a_spread_of_one_number_is_unknown(dtype: str) -> None:
+    x = np.arange(30_000).reshape(1, -1).astype(dtype)
+    for name in ("std", "var"):
+        found = getattr(sc.asarray(x), name)(axis=0, ddof=1).compute(on="core")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert found.dtype == getattr(x, name)(axis=0, ddof=1).dtype
+        assert np.isnan(found).all()
+        few = getattr(sc.asarray(x[:, :3]), name)(axis=0, ddof=1).compute(on="core")
+        assert few.tobytes() == found[:3].tobytes()

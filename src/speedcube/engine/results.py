@@ -283,6 +283,9 @@ _FEW: Final = 8  # records up to which one at a time is quicker than NumPy's cal
 
 def _bits(source: Reduced, groups: Array, dtype: str) -> Array:
     """The exact results of ``groups`` (records, groups, limbs), rounded once, as bits."""
+    if source.op in ("var", "std") and source.count == 1 <= source.ddof:
+        one = np.array(np.nan, dtype).view(_WORDS[dtype])  # 0 / 0, whatever the elements are
+        return np.full(len(groups), one, np.uint64)
     if len(groups) > _FEW:
         bits = many(source.op, groups, dtype, source.count, source.ddof)
         if bits is not None:

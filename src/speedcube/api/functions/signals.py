@@ -231,6 +231,7 @@ def _between(at: Array, places: Array, values: Array, left: Any, right: Any) -> 
     inside = either(elementwise("isnan", inside), other, inside)
     inside = either(elementwise("isnan", inside) & (y0 == y1), y0, inside)
     inside = either(at == x0, y0, either(at == x1, y1, inside))
+    inside = either(at == places[-1], values[-1], inside)  # of equal points the last one counts
     result = either(at < places[0], before, either(at > places[-1], behind, inside))
     return either(elementwise("isnan", at), at, result)
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import ParameterError, ParameterTypeError, ShapeError
 from ...expr import build
 from ..array import Array, array_of
-from ..functions.floats import either
+from ..functions.floats import either, together
 from ..sources import asarray
 from .bins import Binning, check_room, ends_of, numbers, values
 from .counting import counted, density_of, real_weights
@@ -179,6 +179,7 @@ def histogram2d(
     first, second = numbers(x), numbers(y)
     if first.shape != second.shape or first.ndim != 1:
         raise ShapeError("x and y must have the same length.")
+    first, second = together(first, second)
     if isinstance(bins, str):
         raise ParameterTypeError(f"bins are numbers or edges, not {bins!r}")
     bins = values(bins)

@@ -187,7 +187,13 @@ def isin(
     """
     if kind not in (None, "sort", "table"):
         raise ParameterError(f"Invalid kind: {kind!r}. Please use None, 'sort' or 'table'.")
-    wanted, tests = together(array_of(element), array_of(test_elements).reshape(-1))
+    wanted, tests = array_of(element), array_of(test_elements).reshape(-1)
+    if {wanted.dtype.kind, tests.dtype.kind} == {"i", "u"} and np.uint64 in (
+        wanted.dtype,
+        tests.dtype,
+    ):
+        return _across_signs(wanted, tests, invert)
+    wanted, tests = together(wanted, tests)
     if not tests.size:
         return full(wanted.shape, bool(invert))
     if tests.size <= _FEW_TESTS:
@@ -197,3 +203,14 @@ def isin(
     line = sorted_lines(tests, 0)
     place = found(line, wanted, "left").clip(0, line.shape[0] - 1)
     return elementwise("not_equal" if invert else "equal", taken(line, place, 0), wanted)
+
+
+def _across_signs(wanted: Array, tests: Array, invert: bool) -> Array:
+    """The same of int64 and uint64, which have no dtype in common that has them all."""
+    if wanted.dtype.kind == "i":
+        fits, same = wanted >= 0, isin(wanted.astype(np.uint64), tests)
+    else:
+        fits = wanted <= np.iinfo(np.int64).max
+        same = isin(wanted.astype(np.int64), tests.astype(np.int64))
+    here = elementwise("logical_and", fits, same)
+    return elementwise("logical_not", here) if invert else here

@@ -12,6 +12,7 @@ from ..array import Array, array_of
 from ..functions.floats import together
 from ..sources import asarray
 from .distinct import Values, values_of
+from .lookup import isin
 
 
 def _both(ar1: Any, ar2: Any, assume_unique: bool = False) -> tuple[Values, Values]:
@@ -113,7 +114,8 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     if x.dtype == array.dtype:
         return asarray(np.setdiff1d(x, y, assume_unique=True))
     own = array.compute() if assume_unique else values_of(array)
-    return asarray(own[np.isin(own, y, invert=True)])  # cast back, a wide integer is another one
+    other = isin(own, ar2, invert=True)  # cast back, a wide integer is another one
+    return asarray(own[other.compute()])
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from ....engine.machine import free_memory
 from ....errors import DTypeError, ParameterError, RangeError, ShapeError
 from ....expr import gather, views
-from ....expr.nodes import Expr, Shape, const
+from ....expr.nodes import Expr, Shape
 from ....expr.piecewise.assigned import assigned
 from ....expr.views import Affine, Axis
 from ...array import Array
@@ -253,7 +253,7 @@ def _in_order(mask: Array, part: Expr) -> Array:
     """The elements of ``part``, one after the other where ``mask`` is true."""
     if not part.shape[0]:
         shape = (*mask.shape, *part.shape[1:])
-        return Array(const(0, part.dtype, shape))
+        return full(shape, 0, part.dtype)
     number = mask.reshape(-1).cumsum() - 1
     place = where(number < 0, 0, number).reshape(mask.shape)
     return Array(gather.take(part, place._expr, 0), gpu=mask._gpu)
