@@ -87,14 +87,15 @@ def in_place(op: str) -> Callable[[Any, Any], Any]:
         if not is_operand(other):
             return NotImplemented
         result = self @ other if op == "matmul" else self._elementwise(op, self, other)
-        if not self.shape:
+        if not self.ndim:
             return result
         if not np.can_cast(result.dtype, self.dtype, "same_kind"):
             raise DTypeError(
                 f"{op} in place keeps the dtype {self.dtype}, and the result has {result.dtype}: "
                 f"x = x.astype('{result.dtype}') first, or give the result a name of its own"
             )
-        if result.shape != self.shape:
+        chosen = getattr(type(self), "_is_chosen_with", None)  # what a mask selects is not counted
+        if not (chosen and chosen(self, result)) and result.shape != self.shape:
             raise ShapeError(
                 f"{op} in place keeps the shape {self.shape}, and the result has {result.shape}"
             )

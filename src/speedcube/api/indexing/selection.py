@@ -67,6 +67,13 @@ class Selection(Array):
         """Whether this is what a mask selects still, and nothing was assigned to it."""
         return hasattr(self, "_mask")
 
+    def _is_chosen_with(self, other: Any) -> bool:
+        """Whether ``other`` is selected by the same mask from an array of the same shape."""
+        alike = isinstance(other, Selection) and self.selecting and other.selecting
+        if not alike or other._mask is not self._mask:
+            return False
+        return bool(other._values.shape == self._values.shape)
+
     def _applied(self, op: str, args: tuple[Any, ...]) -> Array | None:
         """``op`` of numbers and selections by one mask: a selection; else None."""
         if not self.selecting:

@@ -24,7 +24,7 @@ from ..keys import Key, check_mask, entries, is_mask, lone_mask, parsed
 from ..places import mask_of
 from ..reading import together
 from ..selection import Selection
-from .at_once import is_little, numbers_of, with_numbers
+from .at_once import is_little, is_masked_by_itself, numbers_of, with_numbers
 from .in_place import REFUSED, wrote_at_once
 from .noting import noted
 from .own_memory import own_memory
@@ -60,7 +60,7 @@ def assign(array: Array, item: Any, value: Any) -> None:
         _to_memory(array)
         if wrote_at_once(array, item, value):
             return
-    if array._writes >= DEPTH:
+    if array._writes >= DEPTH or is_masked_by_itself(item, value, array):
         _to_memory(array)
         if array._writes > DEPTH and _wrote_in_place(array, item, value):
             return

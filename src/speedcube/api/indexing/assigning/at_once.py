@@ -41,13 +41,31 @@ def is_little(value: Any, array: Array, in_memory: bool) -> bool:
     return all(map(is_plain, nodes))
 
 
+def is_masked_by_itself(item: Any, value: Any, array: Array) -> bool:
+    """Whether ``item`` is a mask of ``array`` and made of its other elements, some steps long.
+
+    To plan many steps that read neighbours takes seconds. Those that read each element alone are
+    one kernel.
+    """
+    if array._writes < EARLY or not isinstance(item, Array) or item.dtype != bool:
+        return False
+    roots = [getattr(one, "_values", one)._expr for one in (item, value) if isinstance(one, Array)]
+    own: Any = array._expr
+    source = getattr(own, "source", own)
+    views = (one for one in below(*roots) if type(one) is Leaf and one.source is source)
+    return any(one is not own for one in views)
+
+
 def is_plain(node: Any) -> bool:
-    """Whether ``node`` is made of few elements that are at hand, or is few itself."""
+    """Whether few elements that are at hand are enough for ``node``, if little of it is asked for.
+
+    Of arrays that it is a part of little is read; of those that it reduces all is.
+    """
     if isinstance(node, Leaf):
-        return not isinstance(node.source, Deferred) and math.prod(node.shape) <= _ELEMENTS
-    if isinstance(node, (Map, Piecewise)):
-        return math.prod(node.shape) <= _ELEMENTS
-    return isinstance(node, (Reduced, Scanned))
+        return not isinstance(node.source, Deferred)
+    if isinstance(node, (Reduced, Scanned)):
+        return math.prod(node.arg.shape) <= _ELEMENTS
+    return isinstance(node, (Map, Piecewise))
 
 
 def number_at_hand(value: Array) -> Any:

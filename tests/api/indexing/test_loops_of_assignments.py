@@ -1,0 +1,92 @@
+"""Loops whose steps read what was just assigned: computed on the way, not planned again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+from speedcube.api.indexing.assigning import assignment, at_once
+from speedcube.api.indexing.assigning.assignment import DEPTH
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many assignments there were when an array was computed to memory."""
+    found, to_memory = list[int](), assignment._to_memory
+
+    def spied(array: Any) -> None:
+        found.append(array._writes)
+        to_memory(array)
+
+    monkeypatch.setattr(assignment, "_to_memory", spied)
+    return found
+
+
+@pytest.mark.parametrize("shape", [(300, 40), (900, 1300)])  # more than a million elements, too
+def test_rows_made_of_the_row_before(made: list[int], shape: tuple[int, int]) -> None:
+    x = RNG.normal(size=shape)
+
+    def smoothed(m: Any, x: Any) -> Any:
+        out = m.empty_like(x)
+        out[0] = x[0]
+        for t in range(1, 200):
+            out[t] = 0.06 * x[t] + 0.94 * out[t - 1]
+        out[200:] = 0
+        return out
+
+    ours = smoothed(sc, sc.asarray(x))
+    np.testing.assert_array_equal(ours, smoothed(np, x))
+    if x.size > 1 << 14:  # few elements are in memory from the first assignment on
+        assert made[0] == at_once.EARLY
+        assert max(made[1:]) > DEPTH  # it is there, and rows are written there
+
+
+def test_elements_that_a_mask_of_the_array_selects(made: list[int]) -> None:
+    spins = np.where(RNG.random((150, 160)) < 0.5, 1, -1)
+
+    def cooled(m: Any, s: Any) -> Any:
+        s = m.array(s)
+        i, j = m.indices(s.shape)
+        for k in range(14):
+            beside = m.roll(s, 1, 0) + m.roll(s, -1, 0) + m.roll(s, 1, 1) + m.roll(s, -1, 1)
+            flip = ((i + j) % 2 == k % 2) & (s * beside < 0)
+            s[flip] *= -1
+        return s
+
+    np.testing.assert_array_equal(cooled(sc, spins), cooled(np, spins))
+    assert made[0] == at_once.EARLY
+    assert len(made) == len(range(at_once.EARLY, 14, at_once.EARLY))
+
+
+def test_a_mask_of_other_numbers_is_not_computed(made: list[int]) -> None:
+    x, want = sc.asarray(RNG.normal(size=(200, 300))) + 0, np.zeros(0)
+    want = np.asarray(x).copy()
+    for k in range(10):
+        mask = RNG.random(x.shape) < 0.1
+        x[sc.asarray(mask)] = k
+        want[mask] = k
+    assert made == []
+    np.testing.assert_array_equal(x, want)
+
+
+def test_what_a_mask_selects_is_not_counted_by_an_operator_in_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, want = sc.asarray(RNG.normal(size=(200, 300))) + 0, np.zeros(0)
+    want = np.asarray(x).copy()
+    monkeypatch.setattr(sc.api.array.Array, "compute", None)
+    large = x > 0.5
+    x[large] *= 2
+    x[large] += x[large]
+    monkeypatch.undo()
+    want[want > 0.5] *= 4
+    np.testing.assert_array_equal(x, want)
+    with pytest.raises(ValueError, match="do not broadcast"):
+        x[x > 0.5] += np.ones((7, 3))
+    with pytest.raises(TypeError, match="in place keeps the dtype"):
+        sc.asarray([1, 2, 3])[[True, False, True]] /= 2.5
