@@ -10,6 +10,7 @@ import pytest
 import speedcube as sc
 from speedcube.api.indexing.assigning import assignment, at_once
 from speedcube.api.indexing.assigning.assignment import DEPTH
+from speedcube.expr.nodes import Map, memory
 
 RNG = np.random.default_rng(0)
 
@@ -90,3 +91,18 @@ def test_what_a_mask_selects_is_not_counted_by_an_operator_in_place(
         x[x > 0.5] += np.ones((7, 3))
     with pytest.raises(TypeError, match="in place keeps the dtype"):
         sc.asarray([1, 2, 3])[[True, False, True]] /= 2.5
+
+
+def test_what_is_read_at_indices_of_much_that_is_computed_is_not_computed_for_each_row() -> None:
+    much = sc.asarray(np.arange(1_100_000.0)) * 2  # more than is computed at once
+    few = sc.asarray(np.arange(1_100_000.0))
+    places = sc.asarray(np.array([3, 500_000]))
+    for of, plain in ((much, False), (few, True)):
+        read = memory(of._expr if of is much else of._expr.source, (2,))
+        args = (places._expr, read, places._expr, places._expr)
+        assert at_once.is_plain(Map("gather", args, (2,), "float64")) == plain
+    out = sc.asarray(np.zeros((300, 200))) + 0
+    for k in range(12):
+        out[k] = much[places + k].sum()
+    want = [2 * (500_003 + 2 * k) for k in range(12)]
+    np.testing.assert_array_equal(np.asarray(out)[:12, 7], want)

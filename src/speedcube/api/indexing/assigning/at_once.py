@@ -16,6 +16,7 @@ from ....engine.stepwise.number import may_be_number, number_of
 from ....expr.graph import below, is_short
 from ....expr.nodes import Deferred, Leaf, Map, Piecewise, Reduced, Scanned, Stored, whole
 from ....expr.sources.at_hand import seen
+from ....ops import GATHERS
 from ...array import Array
 from ...sources import asarray
 
@@ -65,6 +66,9 @@ def is_plain(node: Any) -> bool:
         return not isinstance(node.source, Deferred)
     if isinstance(node, (Reduced, Scanned)):
         return math.prod(node.arg.shape) <= _ELEMENTS
+    if isinstance(node, Map) and node.op in GATHERS:  # all of what is read at indices is made
+        source = getattr(node.args[1], "source", node.args[1])
+        return isinstance(source, Stored) or math.prod(getattr(source, "shape", ())) <= _ELEMENTS
     return isinstance(node, (Map, Piecewise))
 
 
