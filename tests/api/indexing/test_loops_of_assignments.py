@@ -106,3 +106,21 @@ def test_what_is_read_at_indices_of_much_that_is_computed_is_not_computed_for_ea
         out[k] = much[places + k].sum()
     want = [2 * (500_003 + 2 * k) for k in range(12)]
     np.testing.assert_array_equal(np.asarray(out)[:12, 7], want)
+
+
+def test_steps_before_are_not_walked_for_a_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, children = list[Any](), at_once.children
+
+    def counted(node: Any) -> Any:
+        asked.append(node)
+        return children(node)
+
+    monkeypatch.setattr(at_once, "children", counted)
+    c, z = sc.asarray(RNG.normal(size=(150, 160))), sc.zeros((150, 160))
+    each = list[int]()
+    for _ in range(30):
+        near = abs(z) < 2
+        z[near] = z[near] ** 2 + c[near]
+        each.append(len(asked))
+        asked.clear()
+    assert 0 < max(each) == each[-1] < 20  # as many in each step

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .... import dtypes
 from ....engine.stepwise.number import may_be_number, number_of
-from ....expr.graph import below, is_short
+from ....expr.graph import below, children, is_short
 from ....expr.nodes import Deferred, Leaf, Map, Piecewise, Reduced, Scanned, Stored, whole
 from ....expr.sources.at_hand import seen
 from ....ops import GATHERS
@@ -52,9 +52,16 @@ def is_masked_by_itself(item: Any, value: Any, array: Array) -> bool:
         return False
     roots = [getattr(one, "_values", one)._expr for one in (item, value) if isinstance(one, Array)]
     own: Any = array._expr
-    source = getattr(own, "source", own)
-    views = (one for one in below(*roots) if type(one) is Leaf and one.source is source)
-    return any(one is not own for one in views)
+    source, seen, left = getattr(own, "source", own), {id(own)}, list[Any](roots)
+    while left and len(seen) < _NODES:  # what is below the array itself is not walked
+        node = left.pop()
+        if id(node) in seen:
+            continue
+        if type(node) is Leaf and node.source is source:
+            return True
+        seen.add(id(node))
+        left += children(node)
+    return False
 
 
 def is_plain(node: Any) -> bool:
