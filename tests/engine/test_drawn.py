@@ -16,7 +16,7 @@ from speedcube.commands.ladder.measure import measure
 from speedcube.commands.verify.check import check
 from speedcube.commands.verify.hash_list import digest
 from speedcube.engine import machine, rungs
-from speedcube.engine.known import drawn
+from speedcube.engine.known import budget, drawn
 from speedcube.errors import MemoryLimitError, ParameterError
 
 SIZE = (1 << 20) + 5  # more than what may be one call
@@ -162,7 +162,7 @@ def test_what_does_not_fit_is_drawn() -> None:
 
 
 def test_a_part_of_free_memory_is_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "free_memory", lambda: drawn.SHARE * 1000)
+    monkeypatch.setattr(machine, "free_memory", lambda: budget.SHARE * 1000)
     assert drawn.limit() == 1000
 
 

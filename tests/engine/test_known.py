@@ -17,7 +17,7 @@ import speedcube as sc
 from speedcube.engine import compute as engine
 from speedcube.engine import machine
 from speedcube.engine import prepare as preparing
-from speedcube.engine.known import memory
+from speedcube.engine.known import by_plan, memory
 from speedcube.engine.small import first, lines
 from speedcube.engine.small import known as small
 from speedcube.engine.tiers import tiers
@@ -318,7 +318,7 @@ def test_what_fails_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     y = x - x.mean()
     y.compute(on="core")
     with monkeypatch.context() as patch:
-        patch.setattr(engine, "run_alone", lambda *_: 1 / 0)
+        patch.setattr(by_plan, "run_alone", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             (x - x.mean()).compute(on="core")
     assert [entry.idle for entry in memory._known.values()] == [[]]

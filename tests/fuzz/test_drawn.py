@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.engine.known import drawn
+from speedcube.engine.known import budget, drawn
 from speedcube.engine.stepwise import choice
 from speedcube.errors import SpeedcubeError
 
@@ -46,7 +46,7 @@ def as_users_have_it() -> Iterator[None]:
         warnings.simplefilter("ignore")
         with (
             choice.limited_to(choice.MOST, choice.FIRST),
-            dask.config.set({drawn.SETTING: drawn.DEFAULT}),
+            dask.config.set({drawn.SETTING: budget.DEFAULT}),
         ):
             yield
     drawn.drop()

@@ -18,6 +18,7 @@ import speedcube as sc
 from speedcube.engine import compute as compute_module
 from speedcube.engine import machine, rungs
 from speedcube.engine.graph import build_graph
+from speedcube.engine.known import by_plan
 from speedcube.errors import MemoryLimitError
 from speedcube.expr.space import TILE
 from speedcube.plan.plan import Resources, check_memory, make_plan
@@ -264,7 +265,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("computed before it was asked")
 
     monkeypatch.setattr(compute_module, "compute", refuse)
-    monkeypatch.setattr(compute_module, "build_graph", refuse)
+    monkeypatch.setattr(by_plan, "build_graph", refuse)
 
 
 @pytest.mark.usefixtures("nothing_runs")

@@ -13,23 +13,18 @@ from ..expr.pairs.node import is_pair, parts
 from ..late import watched
 from ..plan.plan import Plan
 from . import machine
-from .clusters.losses import reported
-from .clusters.roster import worker_addresses
-from .clusters.submission import run_on
-from .foreign.held import client_of, fetched, futures_of_all
+from .asked import reading as asked
+from .foreign.held import client_of
 from .foreign.planned import plan_within
-from .foreign.values import deferred_values, is_of_dask, values_there
-from .graph import build_graph, scheduler_of
 from .keeping.run import kept_values
 from .keeping.where import folder
 from .known import drawn
-from .known.alone import run_alone, wait
+from .known.by_plan import run as _run
 from .known.kept import active
 from .known.memory import planned
 from .pieces.assigned import put_together
-from .progress.count import Told
 from .progress.watch import telling
-from .results import PLACES, PLACES_HERE, as_complex, check_place, joined, shaped, shaped_values
+from .results import PLACES, PLACES_HERE, as_complex, check_place, joined
 from .results import ResultMemory as ResultMemory
 from .routines import call, direct
 from .routines.strictness import check_laws
@@ -46,7 +41,7 @@ from .small.structure import SMALL, Structure
 from .stepwise.number import may_be_number, number_of
 from .stepwise.run import StepByStep
 from .streams.boxwise import goes_on
-from .streams.decoded import in_memory, keeping
+from .streams.decoded import in_memory
 
 _READ_FIRST: Final = range(drawn.LEAST, SMALL + 1)  # elements: what is kept is looked up at once
 
@@ -66,6 +61,7 @@ def plan_for(
     roots = [root] if isinstance(root, (Leaf, Map)) else root
     rung = rung_of(roots, on, scheduler, prefers_gpu)
     plan = drawn.plan_with_kept(roots, rung, planned_on) if rung.kind in drawn.RUNGS else None
+    plan = plan or asked.plan_with_kept(roots, rung, planned_on)
     return plan or planned_on(roots, rung, known), rung
 
 
@@ -100,6 +96,8 @@ def compute(
     found = call.called(root, on, scheduler, prefers_gpu, to) if free else None
     if found is not None:
         return found
+    if free and asked.has_kept() and few_structure(root) is None:
+        return _reading_kept(root, on, scheduler, prefers_gpu, to, known)
     if SMALL > 0 and free and not root.shape and may_be_number(root):
         rung = resolve(on, scheduler, 1, prefers_gpu, root.dtype)
         if is_here(rung.kind) and to in PLACES_HERE:
@@ -123,6 +121,9 @@ def compute(
         return compute_all([root], on, scheduler, prefers_gpu, to)[0]
     visited, size = direct.visited(root), direct.elements(root)
     rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype, client_of((root,)))
+    if free and (again := asked.reading_asked([root], rung, _makes_on(rung))):
+        with asked.paused():
+            return compute(again[0], rung, to=to)
     if direct.is_routine(root):
         with telling(None, rung.name, size):
             made = direct.values((root,), rung, to == "cupy")
@@ -145,6 +146,35 @@ def compute(
         if value is not None:
             return value
     return (_values if size in _READ_FIRST else _read_again)([root], rung, to, known)[0]
+
+
+def _reading_kept(
+    root: Expr,
+    on: Any,
+    scheduler: Any,
+    prefers_gpu: bool,
+    to: str | ResultMemory,
+    known: Plans | None,
+) -> Any:
+    """The value of ``root``, made of what is kept as far as it can be."""
+    rung = rung_of([root], on, scheduler, prefers_gpu)
+    again = asked.reading_asked([root], rung, _makes_on(rung))
+    with asked.paused():
+        if again is None:
+            return compute(root, on, scheduler, prefers_gpu, to, known)
+        check_laws((root,))
+        return compute(again[0], rung, to=to)
+
+
+def _makes_on(rung: Rung) -> asked.Make:
+    """What makes arrays that are kept, where ``rung`` computes."""
+    place = ResultMemory.OF_RUNG
+
+    def make(some: Sequence[Expr]) -> list[Any]:
+        alone = len(some) == 1
+        return [compute(some[0], rung, to=place)] if alone else compute_all(some, rung, to=place)
+
+    return make
 
 
 def _steps(rung: Rung) -> StepByStep | None:
@@ -227,6 +257,9 @@ def compute_all(
     kept_there = kept_values(roots, rung, lambda here: planned_on(roots, here, None))
     if kept_there is not None:
         return kept_there
+    if free and (again := asked.reading_asked(roots, rung, _makes_on(rung))):
+        with asked.paused():
+            return compute_all(again, rung, to=to)
     kept, size = active(), max(map(direct.elements, roots))
     roots = _small_reading(roots, size, rung) if kept is None else roots
     steps = _steps(rung) if kept is None else None
@@ -260,39 +293,3 @@ def rung_of(roots: Sequence[Expr], on: Any, scheduler: Any, prefers_gpu: bool) -
     sizes = [direct.elements(root) for root in roots]
     widest = visited[sizes.index(max(sizes))]
     return resolve(on, scheduler, sum(sizes), prefers_gpu, widest.dtype, client_of(roots))
-
-
-def _run(plan: Plan, roots: Sequence[Expr], rung: Rung, to: str | ResultMemory) -> list[Any]:
-    """The values of ``roots`` by ``plan``; how far they are is told where somebody looks."""
-    with telling(plan, rung.name) as told, keeping(plan.kept_bytes):
-        return _told(plan, roots, rung, to != "numpy", told)
-
-
-def _told(
-    plan: Plan, roots: Sequence[Expr], rung: Rung, leave_on_gpu: bool, told: Told
-) -> list[Any]:
-    if rung.kind == "client":
-        with reported(rung.client):
-            if (there := futures_of_all(roots, rung.client)) is not None:
-                return fetched(rung.client, roots, there)
-            ready = values_there(plan, rung.client)
-        workers = rung.addresses or worker_addresses(rung.client)
-        shapes = [root.shape for root, own in zip(roots, plan.roots, strict=True) for _ in own]
-        found = run_on(rung.client, plan, shapes, ready, workers, told)
-        return [joined([found[k] for k in own]) for own in plan.roots]
-    get = scheduler_of(rung)
-    if rung.workers == 1 and not plan.deferred and not watched():
-        device = rung.devices[0] if rung.devices else None
-        return shaped_values(run_alone(plan, device, leave_on_gpu, told.stop), plan, roots)
-    for device in rung.devices:
-        wait(device)  # its stream may still make what other devices are to read
-    given = deferred_values(plan, get, rung.devices)
-    if not rung.devices and len(roots) == 1 and is_of_dask(roots[0]):
-        return [shaped(given[id(plan.deferred[0])], roots[0].shape)]  # in memory of its own
-    graph = build_graph(plan, given, rung.devices, leave_on_gpu, told.stop, rung.cores)
-    try:
-        values = get(graph.tasks, list(graph.keys))
-    except BaseException:
-        graph.stop.set()  # running parts finish their current box and leave
-        raise
-    return shaped_values(values, plan, roots)

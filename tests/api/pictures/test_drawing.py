@@ -16,6 +16,7 @@ import speedcube as sc
 from speedcube.api.pictures.drawing import LONGEST, SHORTEST, drawing
 from speedcube.api.pictures.svg import FONT, text_width
 from speedcube.engine import compute as compute_module
+from speedcube.engine.known import by_plan
 
 SVG = "{http://www.w3.org/2000/svg}"
 SHAPES = [
@@ -158,7 +159,7 @@ def test_nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("computed")
 
     monkeypatch.setattr(compute_module, "compute", refuse)
-    monkeypatch.setattr(compute_module, "build_graph", refuse)
+    monkeypatch.setattr(by_plan, "build_graph", refuse)
     lazy = sc.from_dask_array(da.ones((4, 4), chunks=2).map_blocks(refuse, dtype=float))
     assert "bytes" in _rows(lazy * 2)
 

@@ -20,19 +20,18 @@ from typing import Any, Final
 import numpy as np
 
 from ...dataclass import dataclass
-from ...errors import MemoryLimitError, ParameterError
+from ...errors import MemoryLimitError
 from ...expr.graph import below_up_to
 from ...expr.nodes import Expr, Leaf, Stored
-from ...late import dask, setting
+from ...late import dask
 from ...plan.plan import Plan
-from .. import machine
+from ..asked import reading as asked
 from ..rungs import Rung
+from .budget import most_bytes
 from .spans import Drawing, Span, drawn_twice, reading, spans_of
 
 SETTING: Final = "speedcube.keep-drawn"
-DEFAULT: Final = 1 << 30
 RUNGS: Final = frozenset(("core", "cores"))  # where they are kept
-SHARE: Final = 16  # of the free memory, one part at most
 LEAST: Final = 1 << 16  # numbers: fewer are drawn in 0.1 ms, and to look them up takes a third
 _MOST_NODES: Final = 1 << 8  # of a program: to look through it costs little beside its run
 
@@ -80,16 +79,7 @@ class Reading:
 
 def limit() -> int:
     """Bytes that may be kept in all: what is set, and no more than a part of the free memory."""
-    value = setting(SETTING, DEFAULT)
-    if not value:
-        return 0
-    try:
-        most = DEFAULT if value is DEFAULT else dask.utils.parse_bytes(value)
-    except (AttributeError, ValueError, TypeError) as err:
-        raise ParameterError(
-            f"{SETTING}={value!r}: give a number of bytes, such as '1 GiB', or 0"
-        ) from err
-    return int(min(most, (machine.free_memory() + held()) // SHARE))
+    return most_bytes(SETTING, held())
 
 
 def held() -> int:
@@ -100,8 +90,8 @@ def held() -> int:
 
 @contextmanager
 def drawing_again() -> Iterator[None]:
-    """Each computation inside draws its own, as one that is timed or compared has to."""
-    with dask.config.set({SETTING: 0}):
+    """Each computation inside draws and makes its own, as one that is timed or compared has to."""
+    with dask.config.set({SETTING: 0, asked.SETTING: 0}):
         yield
 
 

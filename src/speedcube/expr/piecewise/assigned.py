@@ -15,6 +15,9 @@ from ..pairs.node import is_pair, pair, parts
 from .cut import cut_along, overwritten, slab_axis
 
 _NAME: Final = "assigned"
+# Pieces that one more is compared to: a step of a loop puts its inner elements and its edges where
+# the step before it did.
+_LOOKED: Final = 6
 
 
 @dataclass(eq=False)
@@ -48,11 +51,23 @@ class First:
     def followed_by(self, piece: Piece) -> First:
         """These and one more: in the same list, if no other array went on from here."""
         writes, count = self.writes, self.count
+        same = self._same_box(piece)
+        if same is not None:
+            others = writes.pieces[:same] + writes.pieces[same + 1 : count]
+            return First(Writes(writes.base, [*others, piece], copied=writes.copied), count)
         if len(writes.pieces) == count:
             writes.pieces.append(piece)
             if writes.pieces[count] is piece:  # and no other thread
                 return First(writes, count + 1)
         return First(Writes(writes.base, [*writes.pieces[:count], piece]), count + 1)
+
+    def _same_box(self, piece: Piece) -> int | None:
+        """Which of the last pieces lies where ``piece`` does, so that nothing is left of it."""
+        pieces, at, shape = self.writes.pieces, piece.at, piece.expr.shape
+        for k in range(self.count - 1, max(self.count - _LOOKED, 0) - 1, -1):
+            if pieces[k].at == at and pieces[k].expr.shape == shape:
+                return k
+        return None
 
 
 def assigned(root: Expr, at: Shape, part: Expr) -> Expr:

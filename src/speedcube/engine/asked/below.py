@@ -1,0 +1,143 @@
+"""What lies below the roots of a computation, down to what is kept of others before it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias
+
+from ...expr.graph import children
+from ...expr.nodes import (
+    STAGED,
+    Expr,
+    Leaf,
+    Map,
+    Node,
+    Piecewise,
+    Random,
+    Staged,
+    Stored,
+    is_whole,
+    whole,
+)
+from ...expr.sources.read import Const, Position
+
+# What has values of its own; a leaf is a view of one, or of a source.
+Thing: TypeAlias = Map | Staged | Piecewise
+MOST: Final = 1 << 15  # nodes that are looked through
+HEAVY: Final = 8  # operations an element, from which it pays to read it from memory
+_BOXES: Final = 32  # what is assigned to more often is put together another way
+_SORTED: Final = 8  # operations that an element of a sort counts for
+_DRAWN: Final = 4  # and one that is drawn
+
+
+def nodes_below(roots: Sequence[Node], is_kept: Callable[[Node], bool]) -> list[Node] | None:
+    """``roots`` and what they need, each after its own; below what ``is_kept``, nothing.
+
+    None where that is too much to look through.
+    """
+    done: dict[int, Node] = {}
+    stack: list[Node | None] = [*reversed(roots)]
+    while stack:
+        node = stack.pop()
+        if node is None:  # what the next one needs is done
+            node = stack.pop()
+            assert node is not None
+        elif id(node) in done:
+            continue
+        else:
+            if type(node) is Piecewise and _is_patchwork(node):
+                return None
+            if needs := _needs(node, is_kept):
+                stack += (node, None, *needs[::-1])
+                continue
+        done[id(node)] = node
+        if len(done) > MOST:
+            return None
+    return list(done.values())
+
+
+def _needs(node: Node, is_kept: Callable[[Node], bool]) -> tuple[Node, ...]:
+    if type(node) is Map:
+        return () if is_kept(node) else node.args
+    needs = children(node)
+    return () if type(node) is Leaf and needs and is_kept(needs[0]) else needs
+
+
+def _is_patchwork(node: Piecewise) -> bool:
+    boxes = node.boxes
+    return not isinstance(boxes, tuple) and len(boxes.given()[1]) > _BOXES
+
+
+def things_of(nodes: Sequence[Node]) -> list[Thing]:
+    """The things among ``nodes``, the roots' first."""
+    return [node for node in reversed(nodes) if not isinstance(node, Leaf)]
+
+
+def thing_of(expr: Node) -> Thing | None:
+    """What ``expr`` is a view of, if that is a thing."""
+    while isinstance(expr, Leaf):
+        below = children(expr)
+        if not below:
+            return None
+        (expr,) = below
+    return expr
+
+
+def things_below(thing: Thing) -> Iterator[Thing]:
+    """What ``thing`` is made of at once."""
+    for child in children(thing):
+        if (found := thing_of(child)) is not None:
+            yield found
+
+
+def asked_whole(root: Expr) -> bool:
+    """Whether ``root`` is all of a thing, not a part of it."""
+    if isinstance(root, Map):
+        return True
+    source = root.source
+    return getattr(source, "shape", None) == root.shape and is_whole(root)
+
+
+def as_expr(thing: Thing) -> Expr:
+    """``thing`` as an expression."""
+    return thing if isinstance(thing, Map) else whole(thing, thing.shape)
+
+
+def is_heavy(thing: Thing) -> bool:
+    """Whether an element of ``thing`` takes many operations."""
+    enough = HEAVY * max(math.prod(thing.shape), 1)
+    done: set[int] = set()
+    stack: list[Node] = [thing]
+    work = 0
+    while stack and work < enough:
+        node = stack.pop()
+        if id(node) in done:
+            continue
+        done.add(id(node))
+        work += _work(node)
+        stack.extend(children(node))
+    return work >= enough
+
+
+def _work(node: Node) -> int:
+    if isinstance(node, Map):
+        return math.prod(node.shape)
+    if isinstance(node, STAGED):
+        each = 1 if not hasattr(node, "options") else _SORTED
+        return each * math.prod(node.arg.shape)
+    drawn = isinstance(node, Leaf) and isinstance(node.source, Random)
+    return _DRAWN * math.prod(node.shape) if drawn else 0
+
+
+def stored_below(nodes: Sequence[Node]) -> list[Stored] | None:
+    """The arrays in memory that ``nodes`` read; None where they read what could be anything."""
+    found: dict[int, Stored] = {}
+    for node in nodes:
+        if isinstance(node, Leaf):
+            source = node.source
+            if isinstance(source, Stored):
+                found[id(source)] = source
+            elif not isinstance(source, (Const, Position, Random, Map, Leaf, Piecewise, *STAGED)):
+                return None
+    return list(found.values())

@@ -1,0 +1,243 @@
+"""Arrays that several computations are made of: kept from the second one that reads them.
+
+A loop that asks for a number of its state in each step (``while abs(new - old).max() > 1e-6``)
+would make all steps before it each time. So the second computation that is made of what another
+one was made of makes that first, keeps its values, and reads them; in the next step the array that
+stands where it stood is made and kept at once. Only where an element takes many operations, up to
+as many bytes as Dask's setting ``speedcube.keep-asked`` says, as long as the array's expression
+lives and the data that it reads are what they were. The values are the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from ... import dtypes
+from ...dataclass import dataclass
+from ...errors import MemoryLimitError
+from ...expr.nodes import Expr, Node, Stored
+from ...plan.plan import Plan
+from ..known.budget import most_bytes
+from ..known.spans import reading
+from ..rungs import Rung
+from .below import Thing, as_expr, nodes_below, stored_below, things_of
+from .noticed import asked_again, few_between, foreseen, forget, notice
+from .unwritten import Witness, witness_of
+from .values import Recollection, Remembered
+
+SETTING: Final = "speedcube.keep-asked"
+RUNGS: Final = frozenset(("core", "cores", "gpu"))  # where they are kept
+LONG: Final = 48  # nodes of a computation from which on it is noticed
+
+Make: TypeAlias = Callable[[Sequence[Expr]], list[Any]]
+
+
+_state: Final = Recollection()
+
+
+class _Thread(threading.local):
+    """Whether this thread computes for what is kept."""
+
+    paused: bool = False
+
+
+_thread: Final = _Thread()
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Nothing that this thread computes inside is noticed."""
+    before, _thread.paused = _thread.paused, True
+    try:
+        yield
+    finally:
+        _thread.paused = before
+
+
+def held() -> int:
+    """Bytes that are kept, with the copies that tell whether data were written to."""
+    return _state.nbytes
+
+
+def has_kept() -> bool:
+    """Whether this thread may read something."""
+    return bool(_state.kept) and not _thread.paused
+
+
+def drop() -> None:
+    """Keep nothing any more."""
+    _state.clear()
+    forget()
+
+
+def plan_with_kept(
+    roots: Sequence[Expr], rung: Rung, plan_of: Callable[[Sequence[Expr], Rung], Plan]
+) -> Plan | None:
+    """The plan of ``roots`` that read what is kept; None where they read nothing that is."""
+    look = _Look(rung)
+    nodes = look.below(roots) if look.allowed else None
+    if nodes is None or not look.met:
+        return None
+    size = sum(one.nbytes for one in look.met.values())
+    reason = f"{rung.reason}; asked before: kept, {size:,} bytes"
+    return plan_of(look.reading(roots, nodes), replace(rung, reason=reason))
+
+
+def reading_asked(roots: Sequence[Expr], rung: Rung, make: Make) -> Sequence[Expr] | None:
+    """``roots`` that read what is kept; None where they read nothing that is.
+
+    What they are the second to read is kept from now on: ``make`` gives its values.
+    """
+    look = _Look(rung)
+    nodes = look.below(roots) if look.allowed else None
+    if nodes is None or (len(nodes) < LONG and not look.met) or not most_bytes(SETTING, 0):
+        return None
+    things = things_of(nodes)
+    with paused():
+        wanted = asked_again(roots, things, look.met)
+        if wanted and len(things) > LONG:
+            wanted += few_between(things)
+        if look.met:
+            wanted += foreseen(things)
+        if wanted and look.keep(wanted, make):
+            nodes = look.below(roots) or nodes
+    notice(things)
+    if not look.met:
+        return None
+    _state.read()
+    return look.reading(roots, nodes)
+
+
+class _Look:
+    """One computation's look at what is kept, and what it ``met`` there."""
+
+    def __init__(self, rung: Rung) -> None:
+        self.allowed = not _thread.paused and rung.kind in RUNGS and not rung.cores
+        self.on_gpu = rung.kind == "gpu"
+        self.met: dict[int, Remembered] = {}
+        self._holds: dict[int, bool] = {}
+
+    def below(self, roots: Sequence[Expr]) -> list[Node] | None:
+        """What ``roots`` need, down to what is kept."""
+        return nodes_below(roots, self.is_kept)
+
+    def reading(self, roots: Sequence[Expr], nodes: Sequence[Node]) -> Sequence[Expr]:
+        """``roots``, which need ``nodes``, that read what was met."""
+        return reading(roots, nodes, {name: (one.stored, 0) for name, one in self.met.items()})
+
+    def is_kept(self, node: Node) -> bool:
+        """Whether the values of ``node`` are at hand."""
+        one = _state.kept.get(id(node))
+        if one is None or one.on_gpu != self.on_gpu:
+            return False
+        if id(node) not in self.met:
+            if not all(map(self._is_unwritten, one.witnesses.values())):
+                _state.drop(id(node))
+                return False
+            one.last = _state.computations
+            self.met[id(node)] = one
+        return True
+
+    def _is_unwritten(self, witness: Witness) -> bool:
+        name = id(witness)
+        if name not in self._holds:
+            self._holds[name] = witness.holds()
+        return self._holds[name]
+
+    def keep(self, wanted: Sequence[Thing], make: Make) -> bool:
+        """Make the values of those that are ``wanted``, and keep them; whether any are kept."""
+        some = {id(thing): thing for thing in wanted if not self.is_kept(thing)}
+        ready = self._ready([*some.values()]) if some else None
+        if ready is None:
+            return bool(self.met)
+        try:
+            filled = _filled(ready, make)
+        except (MemoryError, MemoryLimitError):
+            drop()
+            self.met.clear()
+            return True
+        for thing, stored in zip(ready.things, filled, strict=True):
+            self.met[id(thing)] = _state.add(thing, stored, ready.witnesses, self.on_gpu)
+        return True
+
+    def _ready(self, things: Sequence[Thing]) -> _Ready | None:
+        """How ``things`` are made of what is kept, as far as there is room; None if they cannot."""
+        met, self.met = self.met, {}
+        try:
+            roots = [as_expr(thing) for thing in things]
+            nodes = self.below(roots)
+            sources = None if nodes is None else stored_below(nodes)
+            if nodes is None or sources is None:
+                return None
+            most = most_bytes(SETTING, held())
+            sizes = [math.prod(one.shape) * dtypes.itemsize(one.dtype) for one in things]
+            fitting = _fitting(sizes, most - _bytes_of([*met.values(), *self.met.values()]))
+            if not fitting:
+                return None
+            if len(fitting) < len(things):
+                return self._ready([things[k] for k in fitting])
+            witnesses = self._witnesses(sources, most - sum(sizes))
+            if witnesses is None:
+                return None
+            new = sum(w.nbytes for name, w in witnesses.items() if name not in self.witnesses())
+            _state.make_room(most - sum(sizes) - new)
+            return _Ready(things, self.reading(roots, nodes), witnesses)
+        finally:
+            self.met = met | self.met
+
+    def witnesses(self) -> dict[int, Witness]:
+        """What tells whether the data were written to of which that is made which was met."""
+        return {name: w for one in self.met.values() for name, w in one.witnesses.items()}
+
+    def _witnesses(self, sources: Sequence[Stored], room: int) -> dict[int, Witness] | None:
+        """The same of ``sources``, too; None where there is no room for a copy of one."""
+        found = self.witnesses()
+        for stored in sources:
+            if id(stored) not in found:
+                witness = witness_of(stored, room)
+                if witness is None:
+                    return None
+                found[id(stored)] = witness
+                room -= witness.nbytes
+        return found
+
+
+def _bytes_of(some: Sequence[Remembered]) -> int:
+    """Bytes of ``some``, with the copies that tell whether data were written to."""
+    copies = {id(w): w.nbytes for one in some for w in one.witnesses.values()}
+    return sum({id(one): one.nbytes for one in some}.values()) + sum(copies.values())
+
+
+def _fitting(sizes: Sequence[int], room: int) -> list[int]:
+    """Which of ``sizes`` have ``room`` together, the first ones first."""
+    found = []
+    for k, size in enumerate(sizes):
+        if size <= room:
+            found.append(k)
+            room -= size
+    return found
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """``things`` as ``roots`` that read what is kept, and what tells later if data are the same."""
+
+    things: Sequence[Thing]
+    roots: Sequence[Expr]
+    witnesses: dict[int, Witness]
+
+
+def _filled(ready: _Ready, make: Make) -> list[Stored]:
+    """The values of what is ``ready``, flat."""
+    values = zip(ready.things, make(ready.roots), strict=True)
+    return [
+        Stored((one if hasattr(one, "reshape") else np.asarray(one)).reshape(-1), thing.dtype)
+        for thing, one in values
+    ]
