@@ -42,13 +42,13 @@ Make: TypeAlias = Callable[[Sequence[Expr]], list[Any]]
 _state: Final = Recollection()
 
 
-class _Thread(threading.local):
+class _Pause(threading.local):
     """Whether this thread computes for what is kept."""
 
     paused: bool = False
 
 
-_thread: Final = _Thread()
+_thread: Final = _Pause()
 
 
 @contextmanager
