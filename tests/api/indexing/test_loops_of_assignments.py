@@ -10,7 +10,7 @@ import pytest
 import speedcube as sc
 from speedcube.api.indexing.assigning import assignment, at_once
 from speedcube.api.indexing.assigning.assignment import DEPTH
-from speedcube.expr.nodes import Map, memory
+from speedcube.expr.nodes import Map, Stored, memory
 
 RNG = np.random.default_rng(0)
 
@@ -124,3 +124,35 @@ def test_steps_before_are_not_walked_for_a_mask(monkeypatch: pytest.MonkeyPatch)
         each.append(len(asked))
         asked.clear()
     assert 0 < max(each) == each[-1] < 20  # as many in each step
+
+
+def test_running_maxima_of_the_row_before_are_written_at_once() -> None:
+    """The table of longest common subsequences: what is scanned and sorted is little, too."""
+    a, b = RNG.integers(0, 4, 40), RNG.integers(0, 4, 50)
+    table, want = sc.zeros((41, 51), dtype=int), np.zeros((41, 51), dtype=int)
+    given = sc.asarray(b)
+    for i in range(1, 41):
+        row = np.maximum(table[i - 1, 1:], np.where(given == a[i - 1], table[i - 1, :-1] + 1, 0))
+        table[i, 1:] = np.maximum.accumulate(row)
+        line = np.maximum(want[i - 1, 1:], np.where(b == a[i - 1], want[i - 1, :-1] + 1, 0))
+        want[i, 1:] = np.maximum.accumulate(line)
+        if i > 8:
+            assert isinstance(table._expr.source, Stored)
+    np.testing.assert_array_equal(table, want)
+
+
+def test_numbers_that_were_computed_are_written_to_a_copy_where_others_look() -> None:
+    """Of 30,000 elements: names of the step before (``before``) refer to the memory."""
+    m, want = sc.array(RNG.normal(size=(150, 200))), np.zeros(0)
+    want = np.asarray(m).copy()
+    seen = []
+    for i in range(1, 40):
+        before = np.pad(m[i - 1], 1, constant_values=np.inf)
+        m[i] += np.minimum(np.minimum(before[:-2], before[1:-1]), before[2:])
+        other = np.pad(want[i - 1], 1, constant_values=np.inf)
+        want[i] += np.minimum(np.minimum(other[:-2], other[1:-1]), other[2:])
+        seen.append(before)
+        if i > 8:
+            assert isinstance(m._expr.source, Stored)
+    np.testing.assert_array_equal(m, want)
+    np.testing.assert_array_equal(seen[20], np.pad(want[20], 1, constant_values=np.inf))

@@ -25,7 +25,7 @@ from ..places import mask_of
 from ..reading import together
 from ..selection import Selection
 from .at_once import is_little, is_masked_by_itself, numbers_of, with_numbers
-from .in_place import REFUSED, wrote_at_once
+from .in_place import MADE, REFUSED, wrote_at_once
 from .noting import noted
 from .own_memory import own_memory
 from .strides import between
@@ -58,7 +58,7 @@ def assign(array: Array, item: Any, value: Any) -> None:
     if is_little(value, array, array._writes >= DEPTH):
         value = numbers_of(value)
         _to_memory(array)
-        if wrote_at_once(array, item, value):
+        if wrote_at_once(array, item, value, MADE):
             return
     if array._writes >= DEPTH or is_masked_by_itself(item, value, array):
         _to_memory(array)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .... import dtypes
 from ....engine.stepwise.number import may_be_number, number_of
 from ....expr.graph import below, children, is_short
-from ....expr.nodes import Deferred, Leaf, Map, Piecewise, Reduced, Scanned, Stored, whole
+from ....expr.nodes import Deferred, Leaf, Map, Piecewise, Reduced, Scanned, Stored, Through, whole
 from ....expr.sources.at_hand import seen
 from ....ops import GATHERS
 from ...array import Array
@@ -23,6 +23,7 @@ from ...sources import asarray
 EARLY: Final = 4  # assignments after which an array that reads itself is computed to memory
 _NUMBERS: Final = 1 << 16  # of a value that is computed at once
 _ELEMENTS: Final = 1 << 20  # of what it is made of
+_SORTED: Final = 1 << 16  # of what is sorted, selected or multiplied for it
 _NODES: Final = 256
 
 
@@ -73,6 +74,8 @@ def is_plain(node: Any) -> bool:
         return not isinstance(node.source, Deferred)
     if isinstance(node, (Reduced, Scanned)):
         return math.prod(node.arg.shape) <= _ELEMENTS
+    if isinstance(node, Through):
+        return node.count <= _SORTED
     if isinstance(node, Map) and node.op in GATHERS:  # all of what is read at indices is made
         source = getattr(node.args[1], "source", node.args[1])
         return isinstance(source, Stored) or math.prod(getattr(source, "shape", ())) <= _ELEMENTS

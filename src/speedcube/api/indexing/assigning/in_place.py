@@ -24,6 +24,8 @@ from .at_once import is_plain, number_at_hand
 from .own_memory import own_memory
 
 SMALL: Final = 1 << 14  # elements of an array that is copied by an assignment: 10 us
+# The same for numbers that were computed for that: what is left lazy instead takes 100 us and more.
+MADE: Final = 1 << 17
 LAZY: Final = 2  # assignments after which one of few operations is computed for the next
 _NODES: Final = 64
 _PLAIN: Final = frozenset((bool, int, float))
@@ -33,8 +35,10 @@ _CHARS: Final = frozenset("?bBhHiIlLqQefdFD")  # dtypes that have kernels
 REFUSED: Final = (ValueError, IndexError, TypeError, OverflowError)
 
 
-def wrote_at_once(array: Array, item: Any, value: Any) -> bool:
+def wrote_at_once(array: Array, item: Any, value: Any, most: int = SMALL) -> bool:
     """Whether ``value`` was written into memory that ``array`` alone has; it is copied for that.
+
+    Only an array of at most ``most`` elements is copied.
 
     Nothing is written where NumPy refuses the key or the value, so that what assigns otherwise
     says why, nor where it would cast with other bits.
@@ -51,7 +55,7 @@ def wrote_at_once(array: Array, item: Any, value: Any) -> bool:
     array._plans, array._name = {}, None  # plans refer to the memory
     # Of memory that was given, a reference need not tell who looks: a weak one is none.
     memory = own_memory(array) if array._writes > DEPTH else None
-    if memory is None and _moved(array):
+    if memory is None and _moved(array, most):
         memory = own_memory(array)
     if type(memory) is not np.ndarray:
         return False
@@ -84,10 +88,10 @@ def _is_at_hand(item: Any) -> bool:
     return isinstance(item, _KEYS)
 
 
-def _moved(array: Array) -> bool:
+def _moved(array: Array, most: int) -> bool:
     """Whether ``array`` has memory of its own from now on."""
     expr = array._expr
-    if math.prod(expr.shape) > SMALL:
+    if math.prod(expr.shape) > most:
         return False
     memory = _copied(expr)
     if memory is not None:
