@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.engine import rungs
+from speedcube.engine import gpu, rungs
 
 pytestmark = [
     pytest.mark.gpu,
@@ -221,3 +221,26 @@ def test_results_of_regions_and_of_products_of_drawn_numbers_never_leave_the_gpu
         assert type(result) is cupy.ndarray
         assert result.get().tobytes() == want.tobytes()
         assert one.compute(on="gpu").tobytes() == want.tobytes()
+
+
+def test_an_array_of_the_host_is_copied_once_for_all_that_a_stencil_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its inner elements and its edges are kernels of their own, each with many reads."""
+    x = np.random.default_rng(5).normal(size=(900, 1200))
+    copies, copy = list[Any](), gpu.device_copy
+
+    def counted(array: Any) -> Any:
+        copies.append(array.shape)
+        return copy(array)
+
+    monkeypatch.setattr(gpu, "device_copy", counted)
+    for a in (x, x[::2, ::-1]):
+        for _ in range(3):
+            u = sc.asarray(a)
+            for _ in range(2):
+                u = np.roll(u, 1, 0) + np.roll(u, -1, 1) - np.roll(u, -1, 0) * 0.5
+            copies.clear()
+            made = abs(u).max().compute(on="gpu")
+            assert len(copies) <= 1
+        assert made == abs(u).max().compute(on="core")

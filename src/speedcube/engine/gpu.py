@@ -25,6 +25,7 @@ from ..kernel.program import Program
 from .boxes import Stop, span_boxes
 from .prepare import Prepared, launch_words, tables
 from .staging.copies import device_copy
+from .staging.once import copied
 from .staging.packed import Packed, address_word
 
 Array: TypeAlias = NDArray[Any]
@@ -85,9 +86,13 @@ class Launcher:
 
     def read(self, inputs: Mapping[int, Array]) -> None:
         """Take the elements of these sources from these arrays in the launches that follow."""
+        there: dict[int, tuple[Any, int]] = {}
         for k, leaf in enumerate(self.prepared.space.leaves):
-            if id(leaf.source) in inputs:
-                self.owners[k], address = to_device(inputs[id(leaf.source)])
+            name = id(leaf.source)
+            if name in inputs:
+                if name not in there:
+                    there[name] = copied(inputs[name], to_device)
+                self.owners[k], address = there[name]
                 self.addresses[k] = np.uint64(address)
 
     def window(self, begin: int, end: int) -> None:

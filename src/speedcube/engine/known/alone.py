@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, Final, TypeAlias
 
 from ...dataclass import dataclass
@@ -17,6 +18,7 @@ from ..results import Destination, Destinations
 from ..several import from_records
 from ..staging.late import gpu
 from ..staging.late import launches as on_gpu
+from ..staging.once import copied_once
 from ..streams.worker import StreamWorker
 from ..tasks import Worker, joined, run_joined, run_pass
 from .rows import make_rows
@@ -160,9 +162,10 @@ def _made(worker: Worker, one: Pass, out: list[Destination], arrays: list[Any]) 
     """The results of the stages of ``one``."""
     visited = one.visited
     part, needs = visited.parts[0], visited.needs
-    if one.together is None:
-        return [run_joined(worker, visited, part, out[0], needs, *arrays)]
-    outcome = run_pass(worker, one, part, out, needs, *arrays)
+    with nullcontext() if worker.device is None else copied_once():
+        if one.together is None:
+            return [run_joined(worker, visited, part, out[0], needs, *arrays)]
+        outcome = run_pass(worker, one, part, out, needs, *arrays)
     return [
         from_records(stage, k, place, outcome) if one.gives_records(stage) else joined(place)
         for k, (stage, place) in enumerate(zip(one.stages, out, strict=True))
