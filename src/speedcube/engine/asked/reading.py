@@ -33,8 +33,10 @@ from .unwritten import Witness, witness_of
 from .values import Recollection, Remembered
 
 SETTING: Final = "speedcube.keep-asked"
-RUNGS: Final = frozenset(("core", "cores", "gpu"))  # where they are kept
-LONG: Final = 48  # nodes of a computation from which on it is noticed
+# Nodes of a computation from which on it is noticed, by rung. A GPU's kernels take longest to make,
+# and other steps of a loop that are not kept have other kernels.
+LONG: Final = {"core": 48, "cores": 48, "gpu": 16}
+_MANY: Final = 48  # things that a loop has made before somebody asks
 
 Make: TypeAlias = Callable[[Sequence[Expr]], list[Any]]
 
@@ -97,12 +99,12 @@ def reading_asked(roots: Sequence[Expr], rung: Rung, make: Make) -> Sequence[Exp
     """
     look = _Look(rung)
     nodes = look.below(roots) if look.allowed else None
-    if nodes is None or (len(nodes) < LONG and not look.met) or not most_bytes(SETTING, 0):
+    if nodes is None or (len(nodes) < LONG[rung.kind] and not look.met) or not most_bytes(SETTING, 0):
         return None
     things = things_of(nodes)
     with paused():
         wanted = asked_again(roots, things, look.met)
-        if wanted and len(things) > LONG:
+        if wanted and len(things) > _MANY:
             wanted += few_between(things)
         if look.met:
             wanted += foreseen(things)
@@ -119,7 +121,7 @@ class _Look:
     """One computation's look at what is kept, and what it ``met`` there."""
 
     def __init__(self, rung: Rung) -> None:
-        self.allowed = not _thread.paused and rung.kind in RUNGS and not rung.cores
+        self.allowed = not _thread.paused and rung.kind in LONG and not rung.cores
         self.on_gpu = rung.kind == "gpu"
         self.met: dict[int, Remembered] = {}
         self._holds: dict[int, bool] = {}
