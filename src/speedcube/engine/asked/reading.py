@@ -99,7 +99,9 @@ def reading_asked(roots: Sequence[Expr], rung: Rung, make: Make) -> Sequence[Exp
     """
     look = _Look(rung)
     nodes = look.below(roots) if look.allowed else None
-    if nodes is None or (len(nodes) < LONG[rung.kind] and not look.met) or not most_bytes(SETTING, 0):
+    if nodes is None or (len(nodes) < LONG[rung.kind] and not look.met):
+        return None
+    if not most_bytes(SETTING, 0):
         return None
     things = things_of(nodes)
     with paused():
