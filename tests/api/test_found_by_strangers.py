@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from typing import Any, Final
@@ -220,3 +221,14 @@ def test_a_spread_of_one_number_is_unknown(dtype: str) -> None:
         assert np.isnan(found).all()
         few = getattr(sc.asarray(x[:, :3]), name)(axis=0, ddof=1).compute(on="core")
         assert few.tobytes() == found[:3].tobytes()
+
+
+def test_a_copy_of_what_is_many_steps_deep_is_the_same_array() -> None:
+    u = sc.ones((3, 3))
+    for _ in range(12):
+        u = u * 0.9 + sc.roll(u, 1, 0) * 0.1
+    v = copy.copy(u)
+    v[0] = 5
+    assert float(u.sum()) == 9
+    assert float((v + 1).sum()) == 30
+    assert float(copy.deepcopy(v).sum()) == 21

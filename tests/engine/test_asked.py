@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -230,6 +232,57 @@ def test_what_is_written_behind_asarray_is_seen(view: bool) -> None:
     assert_same_bits(u.max().compute(), anew(v.max().compute), "written")
 
 
+@pytest.mark.parametrize("way", ["a weak reference", "an address"])
+def test_what_is_written_by_who_holds_no_reference_is_seen(way: str) -> None:
+    def told() -> list[float]:
+        a = np.ones(SMALL)
+        weak, at = weakref.ref(a), a.ctypes.data
+        u, found = sc.asarray(a), []
+        del a
+        for k in range(30):
+            u = step(u)
+            found.append(float(u.sum()))
+            if k == 20 and way == "an address":
+                (ctypes.c_double * 2000).from_address(at)[:] = [7.0] * 2000
+            elif k == 20:
+                weak()[...] = 7.0  # type: ignore[index]
+        return found
+
+    assert told() == anew(told)
+
+
+def test_of_a_large_array_only_what_is_read_is_compared(made: list[int]) -> None:
+    x = sc.asarray(np.ones(1 << 22))
+    asking(x[5000:7000].reshape(SMALL), ask=_within(40 * 2000 * 8))
+    assert made
+
+
+def _narrow(x: Any) -> None:
+    u = x
+    for _ in range(30):
+        u = u * 0.9 + 0.1 * sc.sin(u)
+        float(u[17])
+    for k in range(20):
+        float(u[k * 9 : k * 9 + 90].mean())
+
+
+def _stream(x: Any) -> None:
+    u = x * 0
+    for k in range(30):
+        u = u * 0.9 + sc.asarray(np.full(x.size, k * 1.0))
+        float(u[:100].sum())
+        float(u.max())
+
+
+@pytest.mark.parametrize("program", [_narrow, _stream])
+def test_what_takes_longer_to_keep_than_to_make_again_is_not_kept(
+    program: Callable[[Any], None], made: list[int]
+) -> None:
+    """Few elements of a large array, each made alone; and data that are many, and read once."""
+    program(sc.array(RNG.normal(size=400_000)))
+    assert not made
+
+
 def _without_copies(u: Any) -> Any:
     value = u.max().compute()
     kept = asked._state.kept.values()
@@ -240,7 +293,7 @@ def _without_copies(u: Any) -> Any:
 def test_what_nobody_else_can_write_has_no_copy(made: list[int]) -> None:
     u = sc.array(RNG.normal(size=LARGE))
     asking(u, ask=_without_copies)
-    asking(sc.asarray(np.ones(LARGE)), ask=_without_copies)
+    asking(sc.asarray(np.ones(LARGE)).persist(), ask=_without_copies)
     assert len(made) > 30
 
 
@@ -367,6 +420,10 @@ def test_a_plan_reads_what_is_kept() -> None:
     assert f"asked before: kept, {u.nbytes:,} bytes" in plan.reason
     assert len(plan.stages) == 1
     assert len(repr(plan)) < 500
+    with sc.cache("1 MB"):
+        assert "kept" not in u.max().plan(on="core").reason
+    with dask.config.set({asked.SETTING: 0}):
+        assert "kept" not in u.max().plan(on="core").reason
 
 
 def test_threads() -> None:

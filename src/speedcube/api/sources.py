@@ -77,7 +77,7 @@ def asarray(
         a = _held_by(dtypes.check(dtype), a)
     if copy and not isinstance(a, Array):
         a = _copied(a)
-    array = _read(a, chunks)
+    array = _read(a, chunks, bool(copy))
     if copy and array is a:  # to which others may assign
         array = array.copy()
     array = array if dtype is None else array.astype(dtype, copy=bool(copy))
@@ -105,12 +105,12 @@ def _held_by(dtype: str, value: Any) -> Any:
         raise kind(f"{err}: {value!r} are no integers, as {dtype} has them") from err
 
 
-def _read(value: Any, chunks: Any) -> Array:
+def _read(value: Any, chunks: Any, ours: bool = False) -> Array:
     if isinstance(value, Array):
         return value
     if isinstance(value, (list, tuple)) and _holds_lazy(value):
         return stack([_read(one, None) for one in value])
-    leaf, gpu = leaf_of(value)
+    leaf, gpu = leaf_of(value, ours)
     if chunks is None and is_dask_array(value):
         chunks = value.chunks
     return Array(leaf, gpu=gpu, hint=chunks)

@@ -14,11 +14,14 @@ from ..expr.nodes import Deferred, Expr, Leaf, Stored, c_strides
 from ..expr.pairs.node import of_pairs_in, pair
 from ..interop.buffers import MASKED, readable
 
+_PLAIN = frozenset((list, tuple, bool, int, float))  # whose memory is made here
 
-def leaf_of(value: Any) -> tuple[Expr, bool]:
+
+def leaf_of(value: Any, ours: bool = False) -> tuple[Expr, bool]:
     """The leaf that reads ``value`` when it is computed, and whether that is on a GPU.
 
-    Of complex numbers it is a pair of leaves that read the parts in place.
+    Of complex numbers it is a pair of leaves that read the parts in place. ``ours``: the memory was
+    made here, as that of lists is.
     """
     if type(value) is not np.ndarray and hasattr(value, "__dask_graph__"):
         if is_dask_array(value):
@@ -30,11 +33,13 @@ def leaf_of(value: Any) -> tuple[Expr, bool]:
     buffer = readable(value)
     name = dtypes.check(buffer.dtype)
     if name in dtypes.COMPLEX:
-        expr, on_gpu = leaf_of(_as_parts(buffer))
+        expr, on_gpu = leaf_of(_as_parts(buffer), ours)
         return pair_of(expr), on_gpu
     size = buffer.itemsize
     strides = tuple([step // size for step in buffer.strides])
-    leaf = Leaf(Stored(buffer, name), tuple(buffer.shape), 0, strides)
+    leaf = Leaf(
+        Stored(buffer, name, ours or type(value) in _PLAIN), tuple(buffer.shape), 0, strides
+    )
     on_gpu = type(buffer) is not np.ndarray
     return leaf, on_gpu and hasattr(type(buffer), "__cuda_array_interface__")
 

@@ -117,7 +117,7 @@ def persist(
             to = engine.ResultMemory.OF_RUNG
             results = engine.compute_all(roots, rung, None, _prefers_gpu(found), to)
         pairs = zip(found, results, strict=True)
-        return [array._rebuilt(*leaf_of(array._checked(result))) for array, result in pairs]
+        return [array._rebuilt(*leaf_of(array._checked(result), True)) for array, result in pairs]
 
     return _each(arrays, values, lambda others: dask.persist(*others, scheduler=scheduler))
 

@@ -61,7 +61,8 @@ def plan_for(
     roots = [root] if isinstance(root, (Leaf, Map)) else root
     rung = rung_of(roots, on, scheduler, prefers_gpu)
     plan = drawn.plan_with_kept(roots, rung, planned_on) if rung.kind in drawn.RUNGS else None
-    plan = plan or asked.plan_with_kept(roots, rung, planned_on)
+    if active() is None and folder.get() is None:
+        plan = plan or asked.plan_with_kept(roots, rung, planned_on)
     return plan or planned_on(roots, rung, known), rung
 
 

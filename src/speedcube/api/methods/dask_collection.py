@@ -113,6 +113,16 @@ class Collection:
             state = plain, {**slots, "_expr": FlatExpr(self._expr), "_plans": {}}
         return make, arguments, state, *others
 
+    def __copy__(self) -> Any:
+        """Another name for the same expression, as `Array.copy` gives it."""
+        reduced: Any = super().__reduce_ex__(2)
+        make, arguments, state = reduced[:3]
+        other = make(*arguments)
+        for part in state if isinstance(state, tuple) else (state,):
+            for name, value in (part or {}).items():
+                setattr(other, name, value)
+        return other
+
     def _checked(self, values: Any) -> Any:
         """``values``, which were computed of this; some arrays refuse some."""
         return values

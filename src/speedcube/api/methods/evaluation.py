@@ -142,7 +142,7 @@ def in_memory(self: A, on: Any = None) -> A:
     """The same array with its values in this process's memory, or on its GPU."""
     to = engine.ResultMemory.OF_RUNG
     values = engine.compute(self._expr, on, None, self._gpu, to, self._plans)
-    return self._rebuilt(*leaf_of(values))
+    return self._rebuilt(*leaf_of(values, True))
 
 
 def plan(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from ...expr.graph import children
+from ...dataclass import dataclass
+from ...expr.graph import children, memories
 from ...expr.nodes import (
     STAGED,
     Expr,
@@ -21,14 +22,18 @@ from ...expr.nodes import (
     whole,
 )
 from ...expr.sources.read import Const, Position
+from ...ops import GATHERS
+from .unwritten import Read
 
 # What has values of its own; a leaf is a view of one, or of a source.
 Thing: TypeAlias = Map | Staged | Piecewise
+_READ: Final = frozenset((Const, Position, Random, Stored))  # nothing is below these
 MOST: Final = 1 << 15  # nodes that are looked through
 HEAVY: Final = 8  # operations an element, from which it pays to read it from memory
 _BOXES: Final = 32  # what is assigned to more often is put together another way
 _SORTED: Final = 8  # operations that an element of a sort counts for
 _DRAWN: Final = 4  # and one that is drawn
+_LEAST: Final = 1 << 12  # that a node of few elements counts for: it takes some microseconds
 
 
 def nodes_below(roots: Sequence[Node], is_kept: Callable[[Node], bool]) -> list[Node] | None:
@@ -45,7 +50,7 @@ def nodes_below(roots: Sequence[Node], is_kept: Callable[[Node], bool]) -> list[
             assert node is not None
         elif id(node) in done:
             continue
-        else:
+        elif type(node) is not Leaf or type(node.source) not in _READ:
             if type(node) is Piecewise and _is_patchwork(node):
                 return None
             if needs := _needs(node, is_kept):
@@ -104,23 +109,53 @@ def as_expr(thing: Thing) -> Expr:
     return thing if isinstance(thing, Map) else whole(thing, thing.shape)
 
 
+@dataclass(frozen=True)
+class Work:
+    """What it takes to make something from its sources on: ``operations`` on single elements.
+
+    ``alone``: each element is made of one element of each source, so that few of them take little.
+    """
+
+    operations: int
+    alone: bool
+
+    def for_some(self, share: float) -> float:
+        """Operations that a ``share`` of the elements takes."""
+        return self.operations * min(1.0, share) if self.alone else self.operations
+
+    def and_before(self, before: Sequence[Work]) -> Work:
+        """The same from the sources of those ``before`` on."""
+        most = max([one.operations for one in before], default=0)
+        return Work(self.operations + most, self.alone and all(one.alone for one in before))
+
+
+def work_of(nodes: Sequence[Node]) -> Work:
+    """What it takes to make ``nodes``."""
+    operations = sum([max(_operations(node), _LEAST) for node in nodes])
+    return Work(operations, all(map(_is_alone, nodes)))
+
+
+def _is_alone(node: Node) -> bool:
+    return isinstance(node, Leaf) or (isinstance(node, Map) and node.op not in GATHERS)
+
+
 def is_heavy(thing: Thing) -> bool:
     """Whether an element of ``thing`` takes many operations."""
     enough = HEAVY * max(math.prod(thing.shape), 1)
     done: set[int] = set()
     stack: list[Node] = [thing]
-    work = 0
-    while stack and work < enough:
+    operations = 0
+    while stack and operations < enough:
         node = stack.pop()
         if id(node) in done:
             continue
         done.add(id(node))
-        work += _work(node)
+        operations += _operations(node)
         stack.extend(children(node))
-    return work >= enough
+    return operations >= enough
 
 
-def _work(node: Node) -> int:
+def _operations(node: Node) -> int:
     if isinstance(node, Map):
         return math.prod(node.shape)
     if isinstance(node, STAGED):
@@ -130,14 +165,35 @@ def _work(node: Node) -> int:
     return _DRAWN * math.prod(node.shape) if drawn else 0
 
 
-def stored_below(nodes: Sequence[Node]) -> list[Stored] | None:
-    """The arrays in memory that ``nodes`` read; None where they read what could be anything."""
-    found: dict[int, Stored] = {}
+def read_below(nodes: Sequence[Node]) -> list[Read] | None:
+    """What ``nodes`` read of arrays in memory; None where they read what could be anything."""
+    found: dict[int, Read] = {}
+    anywhere = memories(nodes)
     for node in nodes:
-        if isinstance(node, Leaf):
-            source = node.source
-            if isinstance(source, Stored):
-                found[id(source)] = source
-            elif not isinstance(source, (Const, Position, Random, Map, Leaf, Piecewise, *STAGED)):
-                return None
+        if not isinstance(node, Leaf):
+            continue
+        source = node.source
+        if isinstance(source, Stored):
+            if 0 not in node.shape:
+                one = _read_by(node, source, id(node) in anywhere)
+                found[id(source)] = _joined(found.get(id(source), one), one)
+        elif not isinstance(source, (Const, Position, Random, Map, Leaf, Piecewise, *STAGED)):
+            return None
     return list(found.values())
+
+
+def _read_by(leaf: Leaf, source: Stored, anywhere: bool) -> Read:
+    """The positions of ``source`` from the first to the last that ``leaf`` reads."""
+    if anywhere:  # at indices: all there is
+        leaf = Leaf(source, tuple(source.buffer.shape), 0, _steps(source.buffer))
+    ends = [step * (n - 1) for step, n in zip(leaf.strides, leaf.shape, strict=True)]
+    low = leaf.offset + sum([end for end in ends if end < 0])
+    return Read(source, low, leaf.offset + sum([end for end in ends if end > 0]) + 1)
+
+
+def _steps(buffer: Any) -> tuple[int, ...]:
+    return tuple([step // buffer.itemsize for step in buffer.strides])
+
+
+def _joined(one: Read, other: Read) -> Read:
+    return Read(one.stored, min(one.low, other.low), max(one.high, other.high))

@@ -59,6 +59,8 @@ def asked_again(
 
     Without what is ``kept``; nothing where all is the same question once more.
     """
+    if not any([id(thing) in _seen for thing in things]):
+        return []
     whole = [thing_of(root) for root in roots if asked_whole(root)]
     if len(whole) == len(roots) and all(thing is None or _is_seen(thing) for thing in whole):
         return []

@@ -26,11 +26,12 @@ from ...expr.nodes import Expr, Node, Stored
 from ...plan.plan import Plan
 from ..known.budget import most_bytes
 from ..known.spans import reading
+from ..routines import direct
 from ..rungs import Rung
-from .below import Thing, as_expr, nodes_below, stored_below, things_of
+from .below import HEAVY, Thing, Work, as_expr, nodes_below, read_below, things_of, work_of
 from .noticed import asked_again, few_between, foreseen, forget, notice
-from .unwritten import Witness, witness_of
-from .values import Recollection, Remembered
+from .unwritten import Read, Witness, is_ours_alone, witness_of
+from .values import Recollection, Remembered, Witnesses
 
 SETTING: Final = "speedcube.keep-asked"
 # Nodes of a computation from which on it is noticed, by rung. A GPU's kernels take longest to make,
@@ -83,8 +84,8 @@ def plan_with_kept(
     roots: Sequence[Expr], rung: Rung, plan_of: Callable[[Sequence[Expr], Rung], Plan]
 ) -> Plan | None:
     """The plan of ``roots`` that read what is kept; None where they read nothing that is."""
-    look = _Look(rung)
-    nodes = look.below(roots) if look.allowed else None
+    look = _Look(roots, rung)
+    nodes = look.below(roots) if look.allowed and most_bytes(SETTING, 0) else None
     if nodes is None or not look.met:
         return None
     size = sum(one.nbytes for one in look.met.values())
@@ -97,9 +98,9 @@ def reading_asked(roots: Sequence[Expr], rung: Rung, make: Make) -> Sequence[Exp
 
     What they are the second to read is kept from now on: ``make`` gives its values.
     """
-    look = _Look(rung)
+    look = _Look(roots, rung)
     nodes = look.below(roots) if look.allowed else None
-    if nodes is None or (len(nodes) < LONG[rung.kind] and not look.met):
+    if nodes is None or (not look.met and len(nodes) < LONG[rung.kind]):
         return None
     if not most_bytes(SETTING, 0):
         return None
@@ -107,7 +108,7 @@ def reading_asked(roots: Sequence[Expr], rung: Rung, make: Make) -> Sequence[Exp
     with paused():
         wanted = asked_again(roots, things, look.met)
         if wanted and len(things) > _MANY:
-            wanted += few_between(things)
+            look.keep(few_between(things), make)
         if look.met:
             wanted += foreseen(things)
         if wanted and look.keep(wanted, make):
@@ -122,11 +123,17 @@ def reading_asked(roots: Sequence[Expr], rung: Rung, make: Make) -> Sequence[Exp
 class _Look:
     """One computation's look at what is kept, and what it ``met`` there."""
 
-    def __init__(self, rung: Rung) -> None:
+    def __init__(self, roots: Sequence[Expr], rung: Rung) -> None:
+        self._roots = roots
         self.allowed = not _thread.paused and rung.kind in LONG and not rung.cores
         self.on_gpu = rung.kind == "gpu"
         self.met: dict[int, Remembered] = {}
         self._holds: dict[int, bool] = {}
+
+    @property
+    def _asked(self) -> int:
+        """Elements that are asked for, or reduced."""
+        return max(map(direct.elements, self._roots))
 
     def below(self, roots: Sequence[Expr]) -> list[Node] | None:
         """What ``roots`` need, down to what is kept."""
@@ -168,17 +175,22 @@ class _Look:
             self.met.clear()
             return True
         for thing, stored in zip(ready.things, filled, strict=True):
-            self.met[id(thing)] = _state.add(thing, stored, ready.witnesses, self.on_gpu)
+            given = thing, stored, ready.witnesses, self.on_gpu, ready.work
+            self.met[id(thing)] = _state.add(*given)
         return True
 
     def _ready(self, things: Sequence[Thing]) -> _Ready | None:
-        """How ``things`` are made of what is kept, as far as there is room; None if they cannot."""
+        """How ``things`` are made of what is kept, as far as there is room; None if they are not.
+
+        Nor are they where that takes longer than what is asked for does: to make and to store
+        them, and to compare the data that they are made of each time.
+        """
         met, self.met = self.met, {}
         try:
             roots = [as_expr(thing) for thing in things]
             nodes = self.below(roots)
-            sources = None if nodes is None else stored_below(nodes)
-            if nodes is None or sources is None:
+            reads = None if nodes is None else read_below(nodes)
+            if nodes is None or reads is None:
                 return None
             most = most_bytes(SETTING, held())
             sizes = [math.prod(one.shape) * dtypes.itemsize(one.dtype) for one in things]
@@ -187,30 +199,37 @@ class _Look:
                 return None
             if len(fitting) < len(things):
                 return self._ready([things[k] for k in fitting])
-            witnesses = self._witnesses(sources, most - sum(sizes))
+            known = self._witnesses()
+            reads = [one for one in reads if one.name not in known]
+            work = work_of(nodes).and_before([one.work for one in self.met.values()])
+            compared = [0 if is_ours_alone(one.stored) else one.high - one.low for one in reads]
+            elements = [math.prod(one.shape) for one in things]
+            takes = sum(elements) + sum(compared) + sum(w.size for w in known.values())
+            if work.for_some(self._asked / max(*elements, 1)) < HEAVY * takes:
+                return None
+            witnesses = _witnesses_of(reads, most - sum(sizes))
             if witnesses is None:
                 return None
-            new = sum(w.nbytes for name, w in witnesses.items() if name not in self.witnesses())
-            _state.make_room(most - sum(sizes) - new)
-            return _Ready(things, self.reading(roots, nodes), witnesses)
+            _state.make_room(most - sum(sizes) - sum(w.nbytes for w in witnesses.values()))
+            return _Ready(things, self.reading(roots, nodes), known | witnesses, work)
         finally:
             self.met = met | self.met
 
-    def witnesses(self) -> dict[int, Witness]:
+    def _witnesses(self) -> Witnesses:
         """What tells whether the data were written to of which that is made which was met."""
         return {name: w for one in self.met.values() for name, w in one.witnesses.items()}
 
-    def _witnesses(self, sources: Sequence[Stored], room: int) -> dict[int, Witness] | None:
-        """The same of ``sources``, too; None where there is no room for a copy of one."""
-        found = self.witnesses()
-        for stored in sources:
-            if id(stored) not in found:
-                witness = witness_of(stored, room)
-                if witness is None:
-                    return None
-                found[id(stored)] = witness
-                room -= witness.nbytes
-        return found
+
+def _witnesses_of(reads: Sequence[Read], room: int) -> Witnesses | None:
+    """The same of what is read; None where there is no room for a copy of it."""
+    found: Witnesses = {}
+    for one in reads:
+        witness = witness_of(one, room)
+        if witness is None:
+            return None
+        found[one.name] = witness
+        room -= witness.nbytes
+    return found
 
 
 def _bytes_of(some: Sequence[Remembered]) -> int:
@@ -235,7 +254,8 @@ class _Ready:
 
     things: Sequence[Thing]
     roots: Sequence[Expr]
-    witnesses: dict[int, Witness]
+    witnesses: Witnesses
+    work: Work
 
 
 def _filled(ready: _Ready, make: Make) -> list[Stored]:

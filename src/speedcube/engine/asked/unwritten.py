@@ -1,7 +1,8 @@
 """Whether an array in memory is what it was: nobody else can write to it, or a copy tells.
 
 `asarray` reads a NumPy array when it is computed, so what was made of it counts for as long as its
-elements are the same.
+elements are the same. Memory that was given may be written to by who holds no reference, but an
+address or a weak reference; what was made here (`Stored.ours`) may not.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from ...dataclass import dataclass
 from ...expr.nodes import Stored
+from ...expr.sources.span import spanned
 
 
 def _references(stored: Stored) -> tuple[int, ...]:
@@ -35,7 +37,7 @@ _ALONE = frozenset(
 
 def is_ours_alone(stored: Stored) -> bool:
     """Whether no user has the memory of ``stored``."""
-    return _is_known(stored) and _references(stored) in _ALONE
+    return stored.ours and _is_known(stored) and _references(stored) in _ALONE
 
 
 def _is_known(stored: Stored) -> bool:
@@ -45,36 +47,65 @@ def _is_known(stored: Stored) -> bool:
     return base is None or (type(base) is type(buffer) and base.base is None)
 
 
-@dataclass(eq=False)
-class Witness:
-    """``stored`` as it was: a ``copy`` of its elements, or None where nobody could write."""
+@dataclass(frozen=True)
+class Read:
+    """``stored``, of which positions from ``low`` to before ``high`` are read."""
 
     stored: Stored
+    low: int
+    high: int
+
+    @property
+    def name(self) -> tuple[int, int, int]:
+        return id(self.stored), self.low, self.high
+
+    @property
+    def bits(self) -> Any:
+        """What is read, as it lies in memory."""
+        size = self.stored.buffer.itemsize
+        span, start = spanned(self.stored.buffer)
+        return span[start + self.low * size : start + self.high * size]
+
+
+@dataclass(eq=False)
+class Witness:
+    """What ``read`` was: a ``copy`` of it, or None where nobody could write."""
+
+    read: Read
     copy: Any
 
     @property
     def nbytes(self) -> int:
         return 0 if self.copy is None else int(self.copy.nbytes)
 
+    @property
+    def size(self) -> int:
+        """How many elements are compared."""
+        return 0 if self.copy is None else self.read.high - self.read.low
+
     def holds(self) -> bool:
         """Whether the elements are the same, by their bits."""
         if self.copy is None:
-            return is_ours_alone(self.stored)
-        return np.array_equal(_bits(self.stored.buffer), _bits(self.copy))
+            return is_ours_alone(self.read.stored)
+        return _same(self.read.bits, self.copy)
 
 
-def witness_of(stored: Stored, most: int) -> Witness | None:
-    """A witness of ``stored``, of at most ``most`` bytes; None where there can be none."""
-    if is_ours_alone(stored):
-        return Witness(stored, None)
-    buffer = stored.buffer
-    if type(buffer) is not np.ndarray or buffer.nbytes > most:
+def witness_of(read: Read, most: int) -> Witness | None:
+    """A witness of what is ``read``, of at most ``most`` bytes; None where there can be none."""
+    if is_ours_alone(read.stored):
+        return Witness(read, None)
+    buffer = read.stored.buffer
+    if type(buffer) is not np.ndarray or (read.high - read.low) * buffer.itemsize > most:
         return None
-    return Witness(stored, np.array(buffer, order="C"))
+    return Witness(read, read.bits.copy())
 
 
-def _bits(array: Any) -> Any:
-    """``array`` as integers as wide as may be: NaN is what it is."""
-    straight = np.ascontiguousarray(array).reshape(-1)
-    wide = straight.dtype.itemsize
-    return straight.view(f"u{wide}") if wide in (1, 2, 4, 8) else straight.view("u1")
+def _same(one: Any, other: Any) -> bool:
+    """Whether two rows of bytes are equal; by eight at once where they lie so."""
+    if one.size != other.size:
+        return False
+    straight = one.size // 8 * 8
+    if one.ctypes.data % 8 == 0 and straight:
+        words = one[:straight].view("u8"), other[:straight].view("u8")
+        return np.array_equal(*words) and np.array_equal(one[straight:], other[straight:])
+    return np.array_equal(one, other)

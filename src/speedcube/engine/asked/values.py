@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 import weakref
 from dataclasses import field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ...dataclass import dataclass
 from ...expr.nodes import Stored
-from .below import Thing
+from .below import Thing, Work
 from .unwritten import Witness
 
 # What so many computations that read others did not read is dropped, where more bytes are kept.
 IDLE: Final = 8
 IDLE_BYTES: Final = 1 << 25
+
+
+Witnesses: TypeAlias = dict[tuple[int, int, int], Witness]  # by the names of what is read
 
 
 @dataclass(eq=False)
@@ -23,9 +26,10 @@ class Remembered:
 
     thing: weakref.ref[Thing]
     stored: Stored
-    witnesses: dict[int, Witness]
+    witnesses: Witnesses
     on_gpu: bool
-    last: int  # the computation that read them last
+    work: Work
+    last: int = 0  # the computation that read them last
 
     @property
     def nbytes(self) -> int:
@@ -43,12 +47,12 @@ class Recollection:
     _lock: Any = field(default_factory=threading.RLock)  # a thing may die while it is held
 
     def add(
-        self, thing: Thing, stored: Stored, witnesses: dict[int, Witness], gpu: bool
+        self, thing: Thing, stored: Stored, witnesses: Witnesses, gpu: bool, work: Work
     ) -> Remembered:
         """Keep ``stored`` as the values of ``thing``."""
         name = id(thing)
-        one = Remembered(weakref.ref(thing, self._forgetting(name)), stored, witnesses, gpu, 0)
-        one.last = self.computations
+        ref = weakref.ref(thing, self._forgetting(name))
+        one = Remembered(ref, stored, witnesses, gpu, work, self.computations)
         with self._lock:
             self.drop(name)
             self.kept[name] = one

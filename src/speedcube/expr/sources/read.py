@@ -42,11 +42,13 @@ class Random:
 class Stored:
     """A flat array in memory: anything whose elements are ``buffer.flat[position]``.
 
-    ``buffer`` is one-dimensional; it is read when computed, so later writes are seen.
+    ``buffer`` is one-dimensional; it is read when computed, so later writes are seen. ``ours``:
+    made here, so that nobody else writes who holds no reference to it.
     """
 
     buffer: Any
     dtype: str
+    ours: bool = False
 
     def __reduce__(self) -> Any:
         """Pickled with its layout: NumPy pickles what has gaps without them, and strides not."""

@@ -95,7 +95,7 @@ def _moved(array: Array, most: int) -> bool:
         return False
     memory = _copied(expr)
     if memory is not None:
-        leaf = whole(Stored(memory, memory.dtype.name), memory.shape)
+        leaf = whole(Stored(memory, memory.dtype.name, True), memory.shape)
         array._expr = of_pairs_in(leaf) if is_pair(expr) else leaf
     else:
         return array._writes >= LAZY and settle(array)
