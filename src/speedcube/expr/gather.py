@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from ..dataclass import dataclass
 from ..ops import SAMPLERS
 from . import views
 from .build import elementwise
+from .graph import is_short
 from .nodes import (
     STAGED,
     Const,
@@ -35,6 +37,11 @@ from .pairs.node import is_pair, of_parts
 from .push import in_place, places
 from .sources.taken import taken
 from .views import Affine, Axis
+
+# Nodes of what is read at indices, each of whose leaves is; more are made first where that is about
+# as many elements, or few: pushed into all steps of a loop, an index doubles them in each.
+_PUSHED: Final = 64
+_ALL: Final = 1 << 16
 
 
 def sampled(op: str, args: Sequence[Expr], shape: Shape) -> Expr:
@@ -213,6 +220,8 @@ def _read(
             return at
         return gathered(node.source, *_extent(node), at)
 
+    if not is_short(root, _PUSHED) and math.prod(root.shape) <= max(_ALL, 8 * math.prod(shape)):
+        return leaf(root if isinstance(root, Leaf) else whole(root, root.shape))
     return views.rebuild(in_place(root), shape, leaf)
 
 

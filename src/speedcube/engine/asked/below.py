@@ -21,6 +21,7 @@ from ...expr.nodes import (
     is_whole,
     whole,
 )
+from ...expr.pairs.node import COMPLEX
 from ...expr.sources.read import Const, Position
 from ...ops import GATHERS
 from .unwritten import Read
@@ -30,6 +31,7 @@ Thing: TypeAlias = Map | Staged | Piecewise
 _READ: Final = frozenset((Const, Position, Random, Stored))  # nothing is below these
 MOST: Final = 1 << 15  # nodes that are looked through
 HEAVY: Final = 8  # operations an element, from which it pays to read it from memory
+_NO_ARRAYS: Final = frozenset((COMPLEX, "several"))
 _BOXES: Final = 32  # what is assigned to more often is put together another way
 _SORTED: Final = 8  # operations that an element of a sort counts for
 _DRAWN: Final = 4  # and one that is drawn
@@ -96,6 +98,11 @@ def things_below(thing: Thing) -> Iterator[Thing]:
             yield found
 
 
+def has_values(thing: Thing) -> bool:
+    """Whether ``thing`` is an array; not the arguments of a routine, nor the parts of a pair."""
+    return getattr(thing, "op", None) not in _NO_ARRAYS
+
+
 def asked_whole(root: Expr) -> bool:
     """Whether ``root`` is all of a thing, not a part of it."""
     if isinstance(root, Map):
@@ -156,7 +163,7 @@ def is_heavy(thing: Thing) -> bool:
 
 
 def _operations(node: Node) -> int:
-    if isinstance(node, Map):
+    if isinstance(node, (Map, Piecewise)):
         return math.prod(node.shape)
     if isinstance(node, STAGED):
         each = 1 if not hasattr(node, "options") else _SORTED

@@ -11,7 +11,7 @@ from typing import Final
 
 from ... import dtypes
 from ...expr.nodes import Expr
-from .below import Thing, asked_whole, is_heavy, thing_of, things_below
+from .below import Thing, asked_whole, has_values, is_heavy, thing_of, things_below
 
 _PLACES: Final = 32  # that are remembered
 _FIRST: Final = 256  # things from the roots on among which these are
@@ -76,7 +76,7 @@ def asked_again(
         if id(thing) in looked or id(thing) in kept or not _is_seen(thing):
             continue
         looked.add(id(thing))
-        if thing.dtype not in dtypes.COMPLEX and is_heavy(thing):
+        if has_values(thing) and is_heavy(thing):
             found[id(thing)] = thing
             _note_place(_seen[id(thing)][1], thing)
         else:
@@ -92,14 +92,15 @@ def few_between(things: Sequence[Thing]) -> list[Thing]:
     """
     if any(math.prod(thing.shape) > _FEW for thing in things):
         return []
-    found = [one for one in things if one.dtype not in dtypes.COMPLEX and is_heavy(one)]
+    found = [one for one in things if has_values(one) and is_heavy(one)]
     size = sum(math.prod(one.shape) * dtypes.itemsize(one.dtype) for one in found)
     return found if size <= _FEW_BYTES else []
 
 
 def foreseen(things: Sequence[Thing]) -> list[Thing]:
     """What stands where something stood that a later computation was made of."""
-    return [thing for k, thing in enumerate(things[:_FIRST]) if _place(k, thing) in _places]
+    places = enumerate(things[:_FIRST])
+    return [one for k, one in places if _place(k, one) in _places and has_values(one)]
 
 
 def _place(k: int, thing: Thing) -> tuple[object, ...]:
