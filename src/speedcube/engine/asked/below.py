@@ -73,7 +73,7 @@ def _needs(node: Node, is_kept: Callable[[Node], bool]) -> tuple[Node, ...]:
 
 def _is_patchwork(node: Piecewise) -> bool:
     boxes = node.boxes
-    return not isinstance(boxes, tuple) and len(boxes.given()[1]) > _BOXES
+    return not isinstance(boxes, tuple) and getattr(boxes, "count", 0) > _BOXES
 
 
 def things_of(nodes: Sequence[Node]) -> list[Thing]:

@@ -81,7 +81,9 @@ def assigned(root: Expr, at: Shape, part: Expr) -> Expr:
         return pair(*(assigned(a, at, b) for a, b in zip(parts(root), parts(part), strict=True)))
     if part.shape == root.shape:
         return part
-    first = writes_of(root) or First(Writes(root, []), 0)
+    first = writes_of(root)
+    if first is None or (first.writes.read and first.count >= _LOOKED):
+        first = First(Writes(root, []), 0)  # what was asked for may be kept: it goes on from there
     call = (_NAME, (first.writes.base, part), f"at={at}")
     boxes = first.followed_by(Piece(at, part))
     changed = Piecewise(root.shape, root.dtype, boxes, call)
