@@ -35,7 +35,10 @@ _NO_ARRAYS: Final = frozenset((COMPLEX, "several"))
 _BOXES: Final = 32  # what is assigned to more often is put together another way
 _SORTED: Final = 8  # operations that an element of a sort counts for
 _DRAWN: Final = 4  # and one that is drawn
-_LEAST: Final = 1 << 12  # that a node of few elements counts for: it takes some microseconds
+# What a node of few elements counts for: it takes some microseconds. On a GPU each step that is made
+# anew has a kernel of its own, which takes some 10 ms a node to compile.
+_LEAST: Final = 1 << 12
+_LEAST_ON_GPU: Final = 1 << 20
 
 
 def nodes_below(roots: Sequence[Node], is_kept: Callable[[Node], bool]) -> list[Node] | None:
@@ -136,9 +139,10 @@ class Work:
         return Work(self.operations + most, self.alone and all(one.alone for one in before))
 
 
-def work_of(nodes: Sequence[Node]) -> Work:
+def work_of(nodes: Sequence[Node], on_gpu: bool) -> Work:
     """What it takes to make ``nodes``."""
-    operations = sum([max(_operations(node), _LEAST) for node in nodes])
+    least = _LEAST_ON_GPU if on_gpu else _LEAST
+    operations = sum([max(_operations(node), least) for node in nodes])
     return Work(operations, all(map(_is_alone, nodes)))
 
 

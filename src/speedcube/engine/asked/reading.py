@@ -201,7 +201,7 @@ class _Look:
                 return self._ready([things[k] for k in fitting])
             known = self._witnesses()
             reads = [one for one in reads if one.name not in known]
-            work = work_of(nodes).and_before([one.work for one in self.met.values()])
+            work = work_of(nodes, self.on_gpu).and_before([one.work for one in self.met.values()])
             compared = [0 if is_ours_alone(one.stored) else one.high - one.low for one in reads]
             elements = [math.prod(one.shape) for one in things]
             takes = sum(elements) + sum(compared) + sum(w.size for w in known.values())
