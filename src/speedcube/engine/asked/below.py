@@ -35,8 +35,8 @@ _NO_ARRAYS: Final = frozenset((COMPLEX, "several"))
 _BOXES: Final = 32  # what is assigned to more often is put together another way
 _SORTED: Final = 8  # operations that an element of a sort counts for
 _DRAWN: Final = 4  # and one that is drawn
-# What a node of few elements counts for: it takes some microseconds. On a GPU each step that is made
-# anew has a kernel of its own, which takes some 10 ms a node to compile.
+# What a node of few elements counts for: it takes some microseconds. On a GPU each step that is
+# made anew has a kernel of its own, which takes some 10 ms a node to compile.
 _LEAST: Final = 1 << 12
 _LEAST_ON_GPU: Final = 1 << 20
 
