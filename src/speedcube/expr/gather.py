@@ -39,9 +39,12 @@ from .sources.taken import taken
 from .views import Affine, Axis
 
 # Nodes of what is read at indices, each of whose leaves is; more are made first where that is about
-# as many elements, or few: pushed into all steps of a loop, an index doubles them in each.
+# as many elements, or few, and many more always: pushed into all steps of a loop, an index doubles
+# them in each. Of very many elements few are made, whatever that takes.
 _PUSHED: Final = 64
-_ALL: Final = 1 << 16
+_MOST_PUSHED: Final = 512
+_FEW: Final = 1 << 16
+_MADE: Final = 1 << 24
 
 
 def sampled(op: str, args: Sequence[Expr], shape: Shape) -> Expr:
@@ -220,9 +223,17 @@ def _read(
             return at
         return gathered(node.source, *_extent(node), at)
 
-    if not is_short(root, _PUSHED) and math.prod(root.shape) <= max(_ALL, 8 * math.prod(shape)):
+    if _is_made_first(root, math.prod(shape)):
         return leaf(root if isinstance(root, Leaf) else whole(root, root.shape))
     return views.rebuild(in_place(root), shape, leaf)
+
+
+def _is_made_first(root: Expr, few: int) -> bool:
+    """Whether all of ``root`` is made before ``few`` elements of it are read."""
+    size = math.prod(root.shape)
+    if size > _MADE or is_short(root, _PUSHED):
+        return False
+    return size <= max(_FEW, 8 * few) or not is_short(root, _MOST_PUSHED)
 
 
 def _extent(leaf: Leaf) -> tuple[int, int]:

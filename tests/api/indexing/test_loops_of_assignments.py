@@ -156,3 +156,31 @@ def test_numbers_that_were_computed_are_written_to_a_copy_where_others_look() ->
             assert isinstance(m._expr.source, Stored)
     np.testing.assert_array_equal(m, want)
     np.testing.assert_array_equal(seen[20], np.pad(want[20], 1, constant_values=np.inf))
+
+
+@pytest.mark.parametrize("lazy", [True, False])
+def test_what_is_assigned_at_places_is_written_at_once(lazy: bool) -> None:
+    """Values that read the array at others: diagonals of a table, of which each reads two."""
+    n = 90
+    table, want = sc.zeros((n, n)), np.zeros((n, n))
+    rows = sc.arange(1, n - 1) if lazy else np.arange(1, n - 1)
+    for k in range(20):
+        i, j = rows, (rows * 7 + k) % (n - 1)
+        table[i, j] = np.minimum(table[i - 1, j], table[i, j + 1]) + k
+        here = np.arange(1, n - 1)
+        there = (here * 7 + k) % (n - 1)
+        want[here, there] = np.minimum(want[here - 1, there], want[here, there + 1]) + k
+        if k > 2:
+            assert isinstance(table._expr.source, Stored)
+    np.testing.assert_array_equal(table, want)
+    with pytest.raises(IndexError, match="out of bounds"):
+        table[rows + n, rows] = table[rows, rows] + 1
+
+
+def test_of_equal_places_the_last_one_counts_where_they_are_written_at_once() -> None:
+    x, want = sc.zeros(50), np.zeros(50)
+    for k in range(6):
+        places = np.array([3, 7, 3, 9]) + k
+        x[sc.asarray(places)] = x[sc.asarray(places + 1)] + sc.asarray([1.0, 2, 3, 4])
+        want[places] = want[places + 1] + [1.0, 2, 3, 4]
+    np.testing.assert_array_equal(x, want)

@@ -24,7 +24,7 @@ from ..keys import Key, check_mask, entries, is_mask, lone_mask, parsed
 from ..places import mask_of
 from ..reading import together
 from ..selection import Selection
-from .at_once import is_little, is_masked_by_itself, numbers_of, with_numbers
+from .at_once import is_little, is_masked_by_itself, numbers_of, places_at_hand, with_numbers
 from .in_place import MADE, REFUSED, wrote_at_once
 from .noting import noted
 from .own_memory import own_memory
@@ -55,8 +55,8 @@ def assign(array: Array, item: Any, value: Any) -> None:
         raise ShapeError(f"an element is one number, not {np.shape(value)}: assign to a slice")
     if noted(array, item, value):
         return
-    if is_little(value, array, array._writes >= DEPTH):
-        value = numbers_of(value)
+    if is_little(value, array, array._writes >= DEPTH, item):
+        value, item = numbers_of(value), places_at_hand(item)
         _to_memory(array)
         if wrote_at_once(array, item, value, MADE):
             return

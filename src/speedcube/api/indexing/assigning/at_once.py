@@ -27,20 +27,43 @@ _SORTED: Final = 1 << 16  # of what is sorted, selected or multiplied for it
 _NODES: Final = 256
 
 
-def is_little(value: Any, array: Array, in_memory: bool) -> bool:
-    """Whether ``value`` is lazy, soon made, and ``array`` in memory or read by it."""
+def is_little(value: Any, array: Array, in_memory: bool, item: Any) -> bool:
+    """Whether ``value`` is lazy, soon made, and ``array`` in memory or read by it.
+
+    Or whether it is one of several values that are assigned at places, as a part of ``item`` says:
+    it may read the array at others, and so would each do those before.
+    """
     if type(value) is not Array or value is array or value.size > _NUMBERS or value._gpu:
         return False
     pieces = getattr(array._expr, "source", None)
-    assigned = isinstance(pieces, Piecewise)
-    if not in_memory and not (assigned and array._writes >= EARLY):
+    read = isinstance(pieces, Piecewise)
+    at_places = array.size <= _ELEMENTS and _names_places(item)
+    if not (in_memory or (at_places and array._writes) or (read and array._writes >= EARLY)):
         return False
     if not is_short(value._expr, _NODES):
         return False
     nodes = below(value._expr)
-    if not in_memory and not any(node is pieces for node in nodes):
+    if not (in_memory or at_places) and not any(node is pieces for node in nodes):
         return False
     return all(map(is_plain, nodes))
+
+
+def _names_places(item: Any) -> bool:
+    items = item if type(item) is tuple else (item,)
+    return any([isinstance(one, (Array, np.ndarray)) and one.dtype != bool for one in items])
+
+
+def places_at_hand(item: Any) -> Any:
+    """The key ``item``, with arrays of integers as NumPy's: who assigns there asks for them."""
+    items = item if type(item) is tuple else (item,)
+    if not any([type(one) is Array for one in items]):
+        return item
+    found = [numbers_of(one) if _is_lazy_places(one) else one for one in items]
+    return tuple(found) if type(item) is tuple else found[0]
+
+
+def _is_lazy_places(one: Any) -> bool:
+    return type(one) is Array and one._expr.dtype in dtypes.INTEGERS and one.size <= _NUMBERS
 
 
 def is_masked_by_itself(item: Any, value: Any, array: Array) -> bool:
