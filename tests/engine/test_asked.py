@@ -312,10 +312,18 @@ def test_the_same_question_twice_is_computed_twice() -> None:
     u = sc.asarray(RNG.normal(size=SMALL))
     for _ in range(20):
         u = step(u)
+    part = u[3:, 1]
     for _ in range(4):
         u.compute()
         sc.compute(u, u)
     assert asked.held() == 0
+    asked.drop()
+    for _ in range(4):
+        part.compute()
+        sc.compute(part, part)
+    assert asked.held() == 0
+    part.copy()[::2].compute()
+    assert asked.held() > 0
 
 
 def test_what_is_cheap_is_not_kept() -> None:

@@ -16,6 +16,7 @@ from .below import Thing, asked_whole, has_values, is_heavy, thing_of, things_be
 _PLACES: Final = 32  # that are remembered
 _FIRST: Final = 256  # things from the roots on among which these are
 
+_views: Final[dict[int, weakref.ref[Expr]]] = {}  # that were asked for, of a part of a thing
 _seen: Final[dict[int, tuple[weakref.ref[Thing], int]]] = {}  # by id, with the place
 _places: Final[OrderedDict[tuple[object, ...], None]] = OrderedDict()
 _FEW: Final = 1 << 14  # elements; more are made by kernels, which make only what they are asked for
@@ -27,11 +28,15 @@ def forget() -> None:
     """Nothing was computed before."""
     with _lock:
         _seen.clear()
+        _views.clear()
         _places.clear()
 
 
-def notice(things: Sequence[Thing]) -> None:
-    """``things``, the roots' first, are part of a computation."""
+def notice(roots: Sequence[Expr], things: Sequence[Thing]) -> None:
+    """``things``, the roots' first, are part of a computation of ``roots``."""
+    for root in roots:
+        if not asked_whole(root) and not _is_view_again(root):
+            _views[id(root)] = _noticed_view(root)
     for k, thing in enumerate(things):
         if not _is_seen(thing):
             _seen[id(thing)] = _noticed(thing), k
@@ -45,6 +50,29 @@ def _noticed(thing: Thing) -> weakref.ref[Thing]:
             del _seen[name]
 
     return weakref.ref(thing, gone)
+
+
+def _noticed_view(root: Expr) -> weakref.ref[Expr]:
+    name = id(root)
+
+    def gone(ref: weakref.ref[Expr]) -> None:
+        if _views.get(name) is ref:
+            del _views[name]
+
+    return weakref.ref(root, gone)
+
+
+def _is_view_again(root: Expr) -> bool:
+    known = _views.get(id(root))
+    return known is not None and known() is root
+
+
+def _asked_before(root: Expr) -> bool:
+    """Whether ``root`` was asked for, or is all of what a computation was made of."""
+    if not asked_whole(root):
+        return _is_view_again(root)
+    thing = thing_of(root)
+    return thing is None or _is_seen(thing)
 
 
 def _is_seen(thing: Thing) -> bool:
@@ -61,8 +89,7 @@ def asked_again(
     """
     if not any([id(thing) in _seen for thing in things]):
         return []
-    whole = [thing_of(root) for root in roots if asked_whole(root)]
-    if len(whole) == len(roots) and all(thing is None or _is_seen(thing) for thing in whole):
+    if all(map(_asked_before, roots)):
         return []
     parts = [thing_of(root) for root in roots if not asked_whole(root)]
     stack = [thing for thing in parts if thing is not None]

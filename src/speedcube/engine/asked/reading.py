@@ -113,7 +113,7 @@ def reading_asked(roots: Sequence[Expr], rung: Rung, make: Make) -> Sequence[Exp
             wanted += foreseen(things)
         if wanted and look.keep(wanted, make):
             nodes = look.below(roots) or nodes
-    notice(things)
+    notice(roots, things)
     if not look.met:
         return None
     _state.read()
