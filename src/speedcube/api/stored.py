@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..expr.nodes import Deferred, Expr, Leaf, Stored, c_strides
 from ..expr.pairs.node import of_pairs_in, pair
 from ..interop.buffers import MASKED, readable
 
-_PLAIN = frozenset((list, tuple, bool, int, float))  # whose memory is made here
+_PLAIN: Final = frozenset((list, tuple, bool, int, float))  # whose memory is made here
 
 
 def leaf_of(value: Any, ours: bool = False) -> tuple[Expr, bool]:
