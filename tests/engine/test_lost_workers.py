@@ -184,6 +184,20 @@ def test_a_killed_worker_costs_the_last_of_its_slices(
     assert "has gone: what it had of this computation is made again, from its last" in said[0]
 
 
+def test_one_that_has_gone_is_known_by_its_address() -> None:
+    """Whoever is told to give it up needs that, before a first look and after it."""
+    named, other = (
+        Listed(address, ("s", address, "d"), name, 0.0)
+        for address, name in (("tcp://a:1", 0), ("tcp://b:1", "tcp://b:1"))
+    )
+    submission = Submission(None, {}, (), expected())
+    submission.meant = frozenset({named.address, other.address})
+    assert submission.gone([other]) == {"tcp://a:1": "tcp://a:1"}
+    assert not submission.is_left_by([named, other])
+    assert submission.gone([other]) == {"tcp://a:1": "tcp://a:1 (0)"}
+    assert submission.gone([named]) == {"tcp://b:1": "tcp://b:1"}
+
+
 @pytest.mark.slow
 def test_twenty_killed_workers_change_nothing(wanted: list[bytes]) -> None:
     for round_ in range(4):

@@ -129,8 +129,8 @@ async def waited(
             there, silent = await watch.look()
             workers = len(there)
             gone = submission.gone(there)
-            watch.say_gone(gone, len(there))
-            await watch.disconnect(gone, there)
+            watch.say_gone([*gone.values()], len(there))
+            await watch.disconnect([*gone], there)
             if await _is_stuck(watch, submission, there, silent) and not task.done():
                 return None
     finally:

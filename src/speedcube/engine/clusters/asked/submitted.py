@@ -85,11 +85,15 @@ class Submission:
         self.read -= needed
         return [name for name in self.calls if name in needed]
 
-    def gone(self, there: Sequence[Listed]) -> list[str]:
-        """The workers that were there at the last look, or at first, and are no more."""
+    def gone(self, there: Sequence[Listed]) -> dict[str, str]:
+        """The workers that were there at the last look, or at first, and are no more.
+
+        What each is called, by its address.
+        """
         if self.seen:
-            return [str(one) for one in self.seen if one not in there]
-        return sorted(self.meant - {one.address for one in there})
+            return {one.address: str(one) for one in self.seen if one not in there}
+        missing = self.meant - {one.address for one in there}
+        return {address: address for address in sorted(missing)}
 
     def is_left_by(self, there: Sequence[Listed]) -> bool:
         """Whether all workers that it was made for, or that were last seen, have gone.
