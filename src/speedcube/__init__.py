@@ -150,7 +150,8 @@ from .api.functions.floats import (
 )
 from .api.functions.nans import nanmean, nanprod, nanstd, nansum, nanvar
 from .api.functions.polynomials import polyadd, polyder, polyint, polymul, polysub, polyval, vander
-from .api.functions.signals import convolve, correlate, interp, unwrap
+from .api.functions.signals.convolving import convolve, correlate
+from .api.functions.signals.lines import interp, unwrap
 from .api.functions.statistics import average, moment, nancumprod, nancumsum, ptp
 from .api.functions.walks import (
     apply_over_axes,

@@ -23,12 +23,12 @@ from .functions import (
     floats,
     nans,
     polynomials,
-    signals,
     statistics,
     walks,
     windows,
     words,
 )
+from .functions.signals import convolving, lines
 from .indexing import choosing, flat, putting, searching
 from .indexing.assigning import own_memory
 from .methods.numpy_protocol import register
@@ -38,7 +38,7 @@ _FOLDERS: Final = functions.__name__, complexes.__name__
 # Modules whose functions have NumPy's names and arguments.
 _TOPICS: Final = (
     *(bits, comparing, of_parts, covariances, differences, extremes, fitting, floats, nans),
-    *(polynomials, signals, statistics, windows, words),
+    *(polynomials, convolving, lines, statistics, windows, words),
 )
 
 

@@ -12,7 +12,7 @@ from ..array import Array, array_of
 from ..joining import concatenate
 from ..sources import asarray
 from .polynomials import line
-from .signals import convolve
+from .signals.convolving import convolve
 
 
 def poly(seq_of_zeros: Any) -> Array:

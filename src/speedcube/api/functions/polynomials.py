@@ -16,7 +16,7 @@ from ..namespace.padding import pad
 from ..shapes import broadcast_to
 from ..sources import asarray
 from .floats import floats
-from .signals import convolve
+from .signals.convolving import convolve
 
 _LOOKED_AT: Final = 1 << 16  # coefficients of which those that are zero are dropped in front
 

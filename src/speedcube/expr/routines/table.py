@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from ..nodes import Through
-from . import bits, complexes, lu, matrices, spectra
+from . import bits, complexes, lu, matrices, sliding, spectra
 from .row import Routine, narrowed
 
 ROUTINES: Final[dict[str, Routine]] = {
-    row.name: row for row in (*matrices.ROWS, *lu.ROWS, *spectra.ROWS, *complexes.ROWS, *bits.ROWS)
+    row.name: row for rows in (matrices, lu, spectra, complexes, bits, sliding) for row in rows.ROWS
 }
 
 

@@ -1,139 +1,21 @@
-"""Functions of lines of samples: convolution, interpolation, angles without jumps."""
+"""Interpolation, and angles without jumps."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from ...errors import ParameterError, ParameterTypeError, ShapeError
-from ...expr import build, gather
-from ...expr.nodes import Leaf
-from ...expr.pairs.node import check_real
-from ..array import Array, array_of, elementwise
-from ..complexes.of_parts import complex_of
-from ..dot import inner_products
-from ..joining import concatenate
-from ..namespace.ranges import arange
-from ..sources import asarray
-from .differences import along, check_period, diff
-from .floats import either, is_of_floats, together
-
-_NUMBERED: Final = {0: "valid", 1: "same", 2: "full"}  # as NumPy has them from long ago
-_AT_HAND: Final = 1 << 12  # numbers that NumPy makes in less time than a node is made
-_UNROLLED: Final = 64  # terms that are added one after the other, in one kernel
-
-
-def convolve(a: Any, v: Any, mode: str = "full") -> Array:
-    """The convolution of two lines.
-
-    Up to 64 elements in the shorter: products are added in the order of its elements, each rounded.
-    Beyond that, and where they overlap in part, each result is the exact sum of exact products.
-
-    Parameters
-    ----------
-    a, v : array_like
-        One axis of at least one element.
-    mode : str
-        "full": wherever they overlap; "same": as long as the longer; "valid": where all do.
-
-    Returns
-    -------
-    Array
-        One axis.
-
-    Raises
-    ------
-    ParameterError
-        For another mode, or nothing to convolve.
-    ShapeError
-        For more axes than one.
-
-    Examples
-    --------
-    >>> sc.convolve([1, 2, 3], [0, 1, 1]).compute()
-    array([0, 1, 3, 5, 3])
-    """
-    long, short = _lines("convolve", a, v)
-    if len(short) > len(long):
-        long, short = short, long
-    return _slid(long, short[::-1], mode)
-
-
-def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
-    """The cross-correlation of two lines; rounded as `convolve` is.
-
-    Parameters
-    ----------
-    a, v : array_like
-        One axis of at least one element.
-    mode : str
-        "valid": where all overlap; "same": as long as the longer; "full": wherever any do.
-
-    Returns
-    -------
-    Array
-        One axis.
-
-    Examples
-    --------
-    >>> sc.correlate([1, 2, 3], [0, 1, 2]).compute()
-    array([8])
-    """
-    if not array_of(a).ndim or not array_of(v).ndim:
-        raise ShapeError("correlate takes lines of one axis, not numbers")
-    x, y = _lines("correlate", a, v)
-    y = y.conj()
-    return _slid(x, y, mode) if len(x) >= len(y) else _slid(y, x, mode)[::-1]
-
-
-def _lines(name: str, a: Any, v: Any) -> tuple[Array, Array]:
-    x, y = together(array_of(a), array_of(v))
-    x, y = (one.reshape(1) if not one.ndim else one for one in (x, y))
-    if x.ndim > 1 or y.ndim > 1:
-        raise ShapeError(f"{name} takes lines of one axis, not {x.ndim} and {y.ndim}")
-    if not x.size or not y.size:
-        raise ParameterError(f"{name} takes lines of at least one element")
-    return x, y
-
-
-def _slid(long: Array, short: Array, mode: str) -> Array:
-    """The sums of products of ``short`` and as many elements of ``long`` as it slides along it."""
-    mode = _NUMBERED.get(mode, mode) if isinstance(mode, int) else mode
-    if mode not in _NUMBERED.values():
-        kind = ParameterError if isinstance(mode, (str, int)) else ParameterTypeError
-        raise kind(f"mode is 'full', 'same' or 'valid', not {mode!r}")
-    count = len(short)
-    over = {"valid": (0, 0), "full": (count - 1, count - 1), "same": (count // 2, (count - 1) // 2)}
-    before, behind = over[mode]
-    results = len(long) - count + 1
-    whole = _whole(long, short, count, results)
-    if not before and not behind:
-        return whole
-    first = _partly(long, short, -before, before)
-    return concatenate([first, whole, _partly(long, short, results, behind)])
-
-
-def _whole(long: Array, short: Array, count: int, results: int) -> Array:
-    """The results for which all of ``short`` lies within ``long``."""
-    if count > _UNROLLED and is_of_floats(long):
-        return inner_products(view(long, results, count), short)
-    total: Array = long[:results] * short[0]
-    for k in range(1, count):
-        total = elementwise("add", total, long[k : k + results] * short[k])
-    return total
-
-
-def _partly(long: Array, short: Array, first: int, results: int) -> Array:
-    """Those whose ``short`` begins at ``first`` or behind, in part beyond ``long``: 0 there."""
-    made: Any = np.arange if results * len(short) <= _AT_HAND else arange
-    place = made(first, first + results)[:, None] + made(len(short))
-    inside = (place >= 0) & (place < len(long))
-    held = array_of(place.clip(0, len(long) - 1))  # a file is read where it says
-    met = long._view(gather.take(long._expr, held._expr, 0), None)
-    none = long.dtype.type(0).item()
-    return inner_products(either(inside, met, none), either(inside, short, none))
+from ....errors import ParameterError
+from ....expr import build, gather
+from ....expr.pairs.node import check_real
+from ...array import Array, array_of, elementwise
+from ...complexes.of_parts import complex_of
+from ...joining import concatenate
+from ...sources import asarray
+from ..differences import along, check_period, diff
+from ..floats import either, is_of_floats
 
 
 def interp(
@@ -239,17 +121,6 @@ def _between(at: Array, places: Array, values: Array, left: Any, right: Any) -> 
 def gathered(line: Array, index: Array) -> Array:
     """``line`` at an index that lies inside."""
     return Array(gather.take(line._expr, index._expr, 0), gpu=line._gpu)
-
-
-def view(line: Array, rows: int, columns: int) -> Array:
-    """Each run of ``columns`` elements of ``line`` as a row, nothing copied."""
-    if line.dtype.kind == "c":
-        return complex_of(*(view(part, rows, columns) for part in (line.real, line.imag)))
-    expr = line._expr
-    if isinstance(expr, Leaf):
-        step = expr.strides[0]
-        return Array(Leaf(expr.source, (rows, columns), expr.offset, (step, step)), gpu=line._gpu)
-    return Array(Leaf(expr, (rows, columns), 0, (1, 1)), gpu=line._gpu)
 
 
 def unwrap(

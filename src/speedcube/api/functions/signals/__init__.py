@@ -1,0 +1,1 @@
+"""Functions of lines of samples."""
