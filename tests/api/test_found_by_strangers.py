@@ -17,6 +17,7 @@ V = np.array([0.0, 1.0, 1.0])
 TIMES = np.arange(10) + 1_700_000_000_000_000_000
 U1, I4 = np.array([1, 200], "u1"), np.array([1, 2, 3], "i4")
 F4, LAST = np.array([0.1, 0.2], "f4"), np.array([255], "u1")
+ODD = np.array([1.0, 2.0, np.nan, 4.0, 5.0])
 
 SAME: Final[tuple[Callable[[Any, Any], Any], ...]] = (
     # Sums of integers of 64 bits wrapped.
@@ -50,6 +51,12 @@ SAME: Final[tuple[Callable[[Any, Any], Any], ...]] = (
     lambda xp, a: xp.histogram(a(V), 2, weights=a(W), density=True)[0],
     lambda xp, a: xp.pad(a(W), 2, mode="linear_ramp"),
     lambda xp, a: xp.pad(a(W), (1, 3), mode="linear_ramp", end_values=1j),
+    # At coordinates with equal steps a place that is no number spoiled itself, too.
+    lambda xp, a: xp.gradient(a(ODD), np.arange(5.0)),
+    lambda xp, a: xp.gradient(a(ODD), a(np.arange(5)), edge_order=2),
+    lambda xp, a: xp.gradient(a(ODD), a(np.array([0, 1, 2, 4, 5.0]))),
+    lambda xp, a: xp.gradient(a(np.outer(ODD, ODD)), np.arange(5.0), axis=1),
+    lambda xp, a: xp.gradient(a(np.outer(ODD, ODD)), [1, 2, 4, 5, 6], axis=0),
 )
 
 

@@ -164,7 +164,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     f : array_like
         One axis or more.
     *varargs : array_like
-        The spacing: one number for all axes, or for each a number or the coordinates.
+        The spacing: one number for all axes, or for each a number or the coordinates. These are
+        looked at at once: equal steps are a spacing.
     axis : int or tuple of int, optional
         Along which; all axes by default.
     edge_order : int
@@ -225,22 +226,31 @@ def _slope(array: Array, k: int, space: Any, edge_order: int) -> Array:
             f"axis has {count} elements"
         )
 
+    if not apart.ndim:
+        return _even(array, k, space if number else apart, edge_order).astype(array.dtype)
+    steps = floats(diff(apart))
+    # Which formula it is shows: where steps are equal, a place that is no number spoils none.
+    if (steps == steps[0]).all():
+        return _even(array, k, steps[0], edge_order).astype(array.dtype)
+    return _uneven(array, k, steps, edge_order).astype(array.dtype)
+
+
+def _even(array: Array, k: int, step: Any, edge_order: int) -> Array:
+    """Slopes at places that lie one ``step`` apart."""
+
     def at(first: int, last: int | None = None) -> Array:
         return along(array, k, slice(first, first + 1 or None) if last is None else
                      slice(first, last or None))  # fmt: skip
 
-    if apart.ndim:
-        return _uneven(array, k, floats(diff(apart)), edge_order).astype(array.dtype)
-    apart = space if number else apart
-    inside = (at(2, 0) - at(0, -2)) / (2.0 * apart)
+    inside = (at(2, 0) - at(0, -2)) / (2.0 * step)
     if edge_order == 1:
-        ends = (at(1) - at(0)) / apart, (at(-1) - at(-2)) / apart
+        ends = (at(1) - at(0)) / step, (at(-1) - at(-2)) / step
     else:
         ends = (
-            at(0) * (-1.5 / apart) + at(1) * (2.0 / apart) + at(2) * (-0.5 / apart),
-            at(-3) * (0.5 / apart) + at(-2) * (-2.0 / apart) + at(-1) * (1.5 / apart),
+            at(0) * (-1.5 / step) + at(1) * (2.0 / step) + at(2) * (-0.5 / step),
+            at(-3) * (0.5 / step) + at(-2) * (-2.0 / step) + at(-1) * (1.5 / step),
         )
-    return concatenate([ends[0], inside, ends[1]], k).astype(array.dtype)
+    return concatenate([ends[0], inside, ends[1]], k)
 
 
 def _uneven(array: Array, k: int, steps: Array, edge_order: int) -> Array:
