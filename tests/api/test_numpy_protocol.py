@@ -128,7 +128,7 @@ def test_nothing_is_computed_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("speedcube.engine.compute.compute", computed)
     for name in ("clip", "where", "flip", "add.reduce", "full_like", "round", "count_nonzero"):
         assert isinstance(SAME[name](X), sc.Array)
-    assert f"{X.sum()}" == str(X.sum())
+    assert "sum" in repr(X.sum())
 
 
 def test_twins_of_like() -> None:

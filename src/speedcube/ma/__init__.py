@@ -1,11 +1,11 @@
-"""Masked arrays with the names of ``dask.array.ma`` and ``numpy.ma``: lazy, and fused.
+"""Masked arrays with the names of ``dask.array.ma`` and many of ``numpy.ma``: lazy, and fused.
 
 A masked array is a pair: values, and whether they count. Both are arrays of speedcube, so the laws
 of their operations hold.
 """
 
 from . import operators as _operators  # noqa: F401  (which it gives MaskedArray)
-from .array import MaskedArray
+from .arrays import MaskedArray
 from .functions import (
     average,
     count,
@@ -32,16 +32,41 @@ from .functions import (
     where,
     zeros_like,
 )
+from .named import FUNCTIONS as _FUNCTIONS
+from .named import (
+    MaskError,
+    array,
+    concatenate,
+    getmask,
+    is_masked,
+    isarray,
+    isMA,
+    isMaskedArray,
+    masked,
+    median,
+    nomask,
+)
+
+globals().update(_FUNCTIONS)  # sum, mean ...: methods as functions
 
 __all__ = [
+    "MaskError",
     "MaskedArray",
+    "array",
     "average",
+    "concatenate",
     "count",
     "empty_like",
     "filled",
     "fix_invalid",
     "getdata",
+    "getmask",
     "getmaskarray",
+    "isMA",
+    "isMaskedArray",
+    "is_masked",
+    "isarray",
+    "masked",
     "masked_array",
     "masked_equal",
     "masked_greater",
@@ -54,9 +79,29 @@ __all__ = [
     "masked_outside",
     "masked_values",
     "masked_where",
+    "median",
+    "nomask",
     "nonzero",
     "ones_like",
     "set_fill_value",
     "where",
     "zeros_like",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "cumprod",
+    "cumsum",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "ptp",
+    "std",
+    "sum",
+    "var",
+    "compressed",
+    "ravel",
+    "reshape",
+    "transpose",
 ]

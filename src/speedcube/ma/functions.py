@@ -12,7 +12,7 @@ from ..api.creation import full
 from ..api.functions.comparing import isclose
 from ..api.indexing.searching import nonzero as places
 from ..errors import ParameterError, ParameterTypeError, ShapeError
-from .array import MaskedArray, masked_of, pair_of
+from .arrays import MaskedArray, masked_of, pair_of
 from .pairs import cast, either, isnt_finite
 
 
@@ -27,7 +27,7 @@ def masked_array(
     fill = array._fill if fill_value is None else MaskedArray(values, None, fill_value).fill_value
     if mask is np.ma.nomask:
         return MaskedArray(values, array._mask, fill)
-    own: Any = array_of(mask).astype("bool")
+    own: Any = array_of(mask).astype("bool").copy()
     if own.shape != values.shape:
         if own.size != 1:
             raise np.ma.MaskError(
@@ -41,7 +41,7 @@ def masked_array(
 def masked_where(condition: Any, a: Any) -> MaskedArray:
     """``a``, masked where ``condition`` holds."""
     array, (values, mask) = masked_of(a), pair_of(condition)
-    wanted = array_of(values).astype("bool")
+    wanted = array_of(values).astype("bool").copy()
     if mask is not None:  # what nobody knows counts as true
         wanted = elementwise("logical_or", wanted, mask)
     if wanted.shape and wanted.shape != array.shape:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import DTypeError, ShapeError
 from . import pairs, reducing
-from .array import MOVED, REDUCTIONS, MaskedArray, pair_of, result_of
+from .arrays import MOVED, REDUCTIONS, MaskedArray, pair_of, result_of
 
 
 def _operator(op: str, swapped: bool) -> Callable[[Any, Any], Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import ParameterError, ParameterTypeError, UnsupportedError
 from ...expr.nodes import Expr
 from ...expr.sources.at_hand import element
+from .repr import values
 
 
 class Values:
@@ -167,6 +168,11 @@ class Values:
         return complex(self._item())
 
     def __bool__(self) -> bool:
+        if any(n != 1 for n in self._expr.shape):
+            raise ParameterError(
+                f"an array of shape {self._expr.shape} is neither true nor false: ask x.any() or "
+                "x.all()"
+            )
         return bool(self._item())
 
     def __index__(self) -> int:
@@ -180,8 +186,11 @@ class Values:
             )
         return round(self.item(), ndigits)
 
+    def __str__(self) -> str:
+        return values(self) if self._expr.shape else str(self._item())
+
     def __format__(self, spec: str) -> str:
-        if not spec:
+        if self._expr.shape and not spec:
             return str(self)
         if self._expr.shape:
             raise UnsupportedError(

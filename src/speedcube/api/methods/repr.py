@@ -1,6 +1,11 @@
-"""How an array shows itself in one line of text."""
+"""How an array shows itself: its expression in one line, or its values as NumPy writes them."""
 
 from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
 
 from ...expr.graph import below
 from ...expr.nodes import Expr, Through
@@ -18,3 +23,16 @@ def law_warnings(root: Expr) -> str:
     names = (node.op for node in below(root) if isinstance(node, Through))
     found = dict.fromkeys(ROUTINES[name].warning for name in names if name in ROUTINES)
     return "".join(f"; no law: {warning}" for warning in found if warning)
+
+
+def values(array: Any) -> str:
+    """The values of ``array`` as text; of many only those are computed that NumPy would write."""
+    options = np.get_printoptions()
+    if math.prod(array.shape) <= options["threshold"]:
+        return str(array.compute())
+    edge = options["edgeitems"]
+    for axis, length in enumerate(array.shape):
+        if length > 2 * edge:
+            ends = slice(0, edge + 1), slice(length - edge, None)
+            array = np.concatenate([array[(slice(None),) * axis + (end,)] for end in ends], axis)
+    return np.array2string(array.compute(), threshold=0)

@@ -101,6 +101,12 @@ class MaskedArray(Knowing, Collected):
         """The imaginary parts."""
         return MaskedArray(self._data.imag, self._mask)
 
+    def __str__(self) -> str:
+        return str(self.compute())
+
+    def __format__(self, spec: str) -> str:
+        return str(self) if self.shape and not spec else format(self.compute(), spec)
+
     def __repr__(self) -> str:
         return f"<speedcube.ma.MaskedArray {self.shape} {self.dtype}>"
 
@@ -254,6 +260,8 @@ def masked_of(value: Any) -> MaskedArray:
     """``value``, whatever it is, as a masked array."""
     if isinstance(value, MaskedArray):
         return value
+    if isinstance(value, Array):  # which others may write to
+        return MaskedArray(value.copy(), None)
     data, mask = pair_of(value)
     fill = getattr(value, "fill_value", None)
     if not isinstance(value, np.ma.MaskedArray) or fill == np.ma.default_fill_value(value):
