@@ -21,7 +21,9 @@ from speedcube.engine.asked import below, noticed, values
 from speedcube.engine.asked import reading as asked
 from speedcube.engine.known import budget
 from speedcube.engine.stepwise import choice
+from speedcube.engine.stepwise.run import StepByStep
 from speedcube.errors import ParameterError
+from speedcube.expr.nodes import Expr
 
 RNG = np.random.default_rng(4)
 STEPS = 24
@@ -462,3 +464,34 @@ def test_on_a_gpu_it_stays_there(made: list[int]) -> None:
     frames = anew(lambda: asking(sc.array(a), 12, lambda u: u))
     for one, other in zip([*found, *taken], [*wanted, *frames], strict=True):
         assert_same_bits(one, other, "a step")
+
+
+def _calls_of_a_path(steps: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Kernels that a path of a planet takes whose every place is noted in an array."""
+    calls = [0]
+    kernel = StepByStep.kernel
+
+    def counted(self: StepByStep, root: Expr) -> Any:
+        calls[0] += 1
+        return kernel(self, root)
+
+    where, speed = sc.array([1.0, 0.0]), sc.array([0.0, 6.0])
+    path, energy = sc.zeros((steps, 2)), sc.zeros(steps)
+    with monkeypatch.context() as patch, sc.on("core"):
+        patch.setattr(StepByStep, "kernel", counted)
+        for k in range(steps):
+            speed = speed - 0.08 * where / np.linalg.norm(where) ** 3
+            where = where + 0.002 * speed
+            path[k] = where
+            energy[k] = 0.5 * np.dot(speed, speed) - 39 / np.linalg.norm(where)
+        assert np.isfinite(np.asarray(path)).all()
+        assert np.isfinite(np.asarray(energy)).all()
+    return calls[0]
+
+
+def test_places_of_a_path_that_are_noted_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is put into memory after some tens of assignments is a question, too."""
+    with choice.limited_to(choice.MOST, choice.FIRST), np.errstate(all="ignore"):
+        few, many = (_calls_of_a_path(steps, monkeypatch) for steps in (100, 400))
+    assert few > 100
+    assert many < 5 * few

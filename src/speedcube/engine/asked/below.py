@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 from ...dataclass import dataclass
-from ...expr.graph import children, memories
+from ...expr.graph import children, is_short, memories
 from ...expr.nodes import (
     STAGED,
     Expr,
@@ -22,6 +22,7 @@ from ...expr.nodes import (
     whole,
 )
 from ...expr.pairs.node import COMPLEX
+from ...expr.piecewise.assigned import First
 from ...expr.sources.read import Const, Position
 from ...ops import GATHERS
 from .unwritten import Read
@@ -32,7 +33,9 @@ _READ: Final = frozenset((Const, Position, Random, Stored))  # nothing is below 
 MOST: Final = 1 << 15  # nodes that are looked through
 HEAVY: Final = 8  # operations an element, from which it pays to read it from memory
 _NO_ARRAYS: Final = frozenset((COMPLEX, "several"))
-_BOXES: Final = 32  # what is assigned to more often is put together another way
+_BOXES: Final = 32  # what is assigned to more often is put together another way; these are looked
+_STEPS: Final = 64  # through where what is assigned is of many nodes, as the state of a loop is
+_SHORT: Final = 48
 _SORTED: Final = 8  # operations that an element of a sort counts for
 _DRAWN: Final = 4  # and one that is drawn
 # What a node of few elements counts for: it takes some microseconds. On a GPU each step that is
@@ -76,7 +79,9 @@ def _needs(node: Node, is_kept: Callable[[Node], bool]) -> tuple[Node, ...]:
 
 def _is_patchwork(node: Piecewise) -> bool:
     boxes = node.boxes
-    return not isinstance(boxes, tuple) and getattr(boxes, "count", 0) > _BOXES
+    if not isinstance(boxes, First) or boxes.count <= _BOXES:
+        return False
+    return boxes.count > _STEPS or is_short(boxes.last.expr, _SHORT)
 
 
 def things_of(nodes: Sequence[Node]) -> list[Thing]:

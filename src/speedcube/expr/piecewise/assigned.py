@@ -37,6 +37,11 @@ class First:
     writes: Writes
     count: int
 
+    @property
+    def last(self) -> Piece:
+        """The box that was written last."""
+        return self.writes.pieces[self.count - 1]
+
     def given(self) -> tuple[Expr, list[Piece]]:
         """What there was, and what was put over it, in order."""
         self.writes.read = True
