@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from .graph import below, memories
 from .nodes import Const, Expr, Leaf, Map, Shape, Source, c_strides, is_whole, walk
-from .views import Affine, rebuild, reshaped, through
+from .views import Affine, leaf_at, rebuild, reshaped, through
 
 LONG: Final = 250  # nodes of an expression that is not repeated for each view of it
 Matrix: TypeAlias = tuple[tuple[int, ...], ...]
@@ -132,7 +132,7 @@ def _moved(leaf: Leaf, shape: Shape, start: tuple[int, ...], matrix: Matrix) -> 
         sum(s * row[k] for s, row in zip(leaf.strides, matrix, strict=True))
         for k in range(len(shape))
     )
-    return Leaf(leaf.source, shape, offset, strides)
+    return leaf_at(leaf.source, shape, offset, strides)
 
 
 def _in_shape(leaf: Leaf, shape: Shape) -> Leaf | None:

@@ -18,8 +18,9 @@ import numpy as np
 
 from ..dataclass import dataclass
 from ..errors import AxisError, AxisTypeError, ShapeError
-from .nodes import Expr, Leaf, Map, Shape, countable, walk, whole
+from .nodes import Expr, Leaf, Map, Shape, Source, const, countable, walk, whole
 from .pairs.node import filled, interleaved, is_pair, of_pairs_in, of_parts
+from .sources.read import Position
 
 Index: TypeAlias = int | slice | EllipsisType | None
 
@@ -58,7 +59,14 @@ def through(leaf: Leaf, change: Affine) -> Leaf:
         offset += stride * axis.start
         if axis.source is not None:
             strides[axis.source] += stride * axis.step
-    return Leaf(leaf.source, change.shape, offset, tuple(strides))
+    return leaf_at(leaf.source, change.shape, offset, tuple(strides))
+
+
+def leaf_at(source: Source, shape: Shape, offset: int, strides: tuple[int, ...]) -> Leaf:
+    """The leaf; one position alone is a number, for which no kernel is made that has it alone."""
+    if not shape and type(source) is Position:
+        return const(offset, source.dtype)
+    return Leaf(source, shape, offset, strides)
 
 
 @lru_cache(maxsize=256)
