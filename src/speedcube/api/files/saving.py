@@ -165,7 +165,7 @@ def _zarr_target(place: ZarrPlace, region: Any) -> ZarrTarget:
             box = region_of(region, tuple(there.shape), place.label)
             place, first = replace(place, region=box), tuple(s.start for s in box)
     how = place.resume, region is None, place.travels
-    return ZarrTarget(place.label, place.array, unit, first, place.shape, *how)
+    return ZarrTarget(place.label, place.array, unit, first, place.shape, *how, found=place.over)
 
 
 def save(

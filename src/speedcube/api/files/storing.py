@@ -124,7 +124,7 @@ def _assigned(array: Array, target: Any, region: Any, lock: Any, shared: Any) ->
         alone = lock
     elif lock and not (isinstance(target, np.ndarray) or hasattr(target, "store_path")):
         alone = shared
-    return Assigned(target, first, unit_of(target, array.ndim), alone)
+    return Assigned(target, first, array.shape, unit_of(target, array.ndim), alone)
 
 
 FUNCTIONS.update(store=store)

@@ -58,6 +58,11 @@ class DaskBlocks:
         self.__dict__.update(state)
         self._forget()
 
+    @property
+    def graph(self) -> Mapping[Any, Any]:
+        """The tasks that make blocks."""
+        return self._tasks
+
     @cached_property
     def chunks(self) -> tuple[int, ...]:
         """The longest block along each axis."""

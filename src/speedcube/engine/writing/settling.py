@@ -19,6 +19,7 @@ from ...expr.nodes import (
     Piecewise,
     Position,
     Random,
+    StageResult,
     Stored,
     Tiled,
     walk,
@@ -102,6 +103,12 @@ def settled(roots: Sequence[Expr], on: Any, prefers_gpu: bool) -> tuple[list[Exp
     stored = {id(one): Stored(value, one.dtype) for one, value in zip(wanted, flat, strict=True)}
     rebuilt = _Rebuilt(lambda source: stored[id(source)])
     return [rebuilt.of(root) for root in roots], sum(value.nbytes for value in flat)
+
+
+def left_to_blocks(roots: Sequence[Expr]) -> list[Expr]:
+    """``roots`` as `settled` leaves them; what it would compute is there in name only."""
+    rebuilt = _Rebuilt(lambda source: StageResult(source.shape, source.dtype))
+    return [rebuilt.of(_pushed(root)) for root in roots]
 
 
 def settled_here(roots: Sequence[Expr]) -> list[Expr] | None:

@@ -21,6 +21,22 @@ class Begun:
     count: int
 
 
+@dataclass(frozen=True, eq=False)
+class Over:
+    """What is there and is written over: a ``place``, as readers tell it, or ``memory``, or both.
+
+    ``clears``: all of it goes before anything is read. ``resumes``: some of it may be written
+    already. Readers of the same place have the same indices, those of a ``.npy`` file if their
+    elements begin at byte ``start``; None where they never have.
+    """
+
+    place: str = ""
+    memory: NDArray[Any] | None = None
+    clears: bool = False
+    resumes: bool = False
+    start: int | None = -1
+
+
 class WriteTarget(Protocol):
     """What takes an array a box at a time."""
 
@@ -47,6 +63,9 @@ class WriteTarget(Protocol):
     @property
     def is_kept(self) -> bool:
         """Whether what is written before an error or a kill can be gone on with."""
+
+    def over(self) -> Over | None:
+        """What it writes over; None where it is new, or takes its place at the end."""
 
     def open(self) -> None:
         """Find it, or make it: what cannot be written to says so before anything is computed."""

@@ -33,6 +33,7 @@ from ..routines.strictness import check_laws
 from ..rungs import Rung, parse, resolve
 from ..streams.boxwise import SortRoom
 from ..streams.decoded import keeping, sources_of, tiled_bytes, within
+from .itself import check_reads
 from .progress import Meter, Show
 from .run import WriteRun, block_sizes, element_bytes, told
 from .settling import bytes_of_settling, digest, settled, settled_first
@@ -72,9 +73,11 @@ class Write:
     before_kept: int = field(init=False)
     earlier: Begun | None = field(init=False, default=None)
     rung: Rung = field(init=False)
+    given: Sequence[Expr] = field(init=False)  # the arrays as users wrote them
 
     def __post_init__(self) -> None:
         check_laws(self.roots)
+        self.given = self.roots
         self.rung = rung_of(self.how, math.prod(self.roots[0].shape))
         if not self.rung.devices:
             self.roots = pulling(self.roots, self.rung.kind == "client")
@@ -138,10 +141,14 @@ class Write:
         kept = [one.keeping(self._kept_bytes(one, self.roots)) for one in fewer]
         return min([plan, *kept], key=seconds)
 
-    def write(self) -> None:
-        """Write the blocks that are not there, then mark the targets whole."""
+    def write(self, before: Sequence[WriteTarget] = ()) -> None:
+        """Write the blocks that are not there, then mark the targets whole.
+
+        Those ``before`` are written already.
+        """
         plan = self.plan()
         self._check_memory(plan)
+        check_reads(self.given, self.roots, self.targets, before, plan.grid)
         for target in self.targets:
             target.open()
         with drawing_again(), keeping(plan.kept_bytes):
@@ -249,5 +256,7 @@ def write_all(writes: Sequence[Write]) -> None:
         for one in writes:
             one.roots, found = found[: len(one.roots)], found[len(one.roots) :]
             one.held = held
+    before: list[WriteTarget] = []
     for one in writes:
-        one.write()
+        one.write(before)
+        before += one.targets

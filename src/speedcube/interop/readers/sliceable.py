@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
+from ...engine.foreign.seen import place_of
 from ...errors import DataFileError, SpeedcubeError
 from ...expr.sources.tiled import Box
 from ...plan import streams
@@ -43,6 +44,11 @@ class Sliceable:
             return () if root is None else (os.path.join(root, store.path),)
         file = getattr(getattr(self.array, "file", None), "filename", None)  # h5py's
         return (file,) if isinstance(file, str) else ()
+
+    @property
+    def place(self) -> str | None:
+        """Which array it is, wherever it lies; None where nothing tells."""
+        return place_of(self.array)
 
     @property
     def working_bytes(self) -> int:

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
-from ...engine.writing.target import Begun, Item
+from ...engine.foreign.seen import mapped, place_of
+from ...engine.writing.target import Begun, Item, Over
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,6 +20,7 @@ class Assigned:
 
     target: Any
     first: tuple[int, ...]
+    shape: tuple[int, ...]
     unit: tuple[int, ...]
     lock: AbstractContextManager[Any]
     travels = False
@@ -28,6 +31,15 @@ class Assigned:
     def label(self) -> str:
         """The kind of the target."""
         return type(self.target).__name__
+
+    def over(self) -> Over | None:
+        """The box that is assigned to."""
+        if not isinstance(self.target, np.ndarray):
+            place = place_of(self.target)
+            return None if place is None else Over(place)
+        there: list[Any] = [slice(f, f + n) for f, n in zip(self.first, self.shape, strict=True)]
+        memory, found = self.target[(*there, ...)], mapped(self.target)
+        return Over(memory=memory) if found is None else Over(found[0], memory, start=found[1])
 
     def open(self) -> None:
         """It is there."""

@@ -21,7 +21,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
-from ...engine.writing.target import Begun, Item
+from ...engine.writing.target import Begun, Item, Over
 from ...errors import ParameterError
 from ...expr.nodes import c_strides
 from ...files import open_regular
@@ -97,6 +97,10 @@ class NpyPath:
     def first(self) -> tuple[int, ...]:
         """It is written whole."""
         return (0,) * len(self.shape)
+
+    def over(self) -> Over | None:
+        """Nothing: the file that has the name is whole until it loses it."""
+        return None
 
     def open(self) -> None:
         """Look whether a file may be made there."""
@@ -220,6 +224,11 @@ class NpyStream:
     def first(self) -> tuple[int, ...]:
         """All of the array goes there."""
         return (0,) * len(self.shape)
+
+    def over(self) -> Over | None:
+        """The file, if it is one of the system's."""
+        name = getattr(self.file, "name", None)
+        return Over(os.path.realpath(name), start=None) if isinstance(name, str) else None
 
     def open(self) -> None:
         """It is open."""

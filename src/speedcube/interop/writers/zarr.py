@@ -16,7 +16,7 @@ from typing import Any, Final
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
-from ...engine.writing.target import Begun, Item
+from ...engine.writing.target import Begun, Item, Over
 from ...late import hashlib
 from .plain_chunks import PlainChunks, plain_chunks
 from .records import begun_of, record_of
@@ -46,6 +46,7 @@ class ZarrTarget:
     marked: bool = True
     travels: bool = True
     array: Any = None
+    found: Callable[[], Over | None] | None = None
     is_whole: bool = False  # already: another write has come to its end
     count: int = 0  # of blocks
     at_once = True
@@ -54,6 +55,10 @@ class ZarrTarget:
     def __reduce__(self) -> Any:
         fields = self.unit, self.first, self.shape, self.resume, self.marked, True, self.array
         return ZarrTarget, (self.label, None, *fields)
+
+    def over(self) -> Over | None:
+        """What is there, and how it is dealt with."""
+        return self.found() if self.found is not None else None
 
     def open(self) -> None:
         """Find the array, or make it."""

@@ -10,6 +10,8 @@ from typing import Any, Final
 import numpy as np
 
 from ...dataclass import dataclass
+from ...engine.foreign.seen import place_in_store
+from ...engine.writing.target import Over
 from ...errors import DTypeError, ParameterError, ShapeError
 from .zarr import MARK
 
@@ -63,6 +65,16 @@ class ZarrPlace:
             )
         except (FileNotFoundError, KeyError):
             return None
+
+    def over(self) -> Over | None:
+        """What is there and would be written over; None where nothing is, or it is refused."""
+        into = self.region is not None or self.mode == "r+" or hasattr(self.url, "store_path")
+        there = self.there() if into or self.resume or self.mode == "w" else None
+        if there is None:
+            return None
+        store = there.store_path
+        clears = not into and not self.resume
+        return Over(place_in_store(store.store, store.path), clears=clears, resumes=self.resume)
 
     def array(self) -> Any:
         """The array: opened or made, as `mode` says."""
