@@ -168,6 +168,24 @@ def test_a_write_that_failed_writes_what_is_missing(tmp_path: Path, small_blocks
     assert digests(place) == digests(tmp_path / "z.zarr")
 
 
+def test_an_unfinished_array_is_refused_whoever_opened_it(
+    tmp_path: Path, small_blocks: None
+) -> None:
+    place = tmp_path / "y.zarr"
+    with pytest.raises(OSError, match="gone"):
+        stopping(OSError(errno.ENXIO, "gone"))[0].to_zarr(place, chunks=(5, 11), on="core")
+    theirs = zarr.open_array(place, mode="r")
+    takes = sc.asarray, sc.array, sc.from_array, sc.from_zarr, lambda z: sc.ones(44) + z
+    for take in takes:
+        with pytest.raises(
+            errors.DataFileError, match=r"zarr.* was not written to the end: .*rest"
+        ):
+            take(theirs)
+    stopping(None)[0].to_zarr(place, chunks=(5, 11), resume=True)
+    for take in takes[:-1]:
+        assert np.array_equal(take(zarr.open_array(place, mode="r")).compute(), DATA * 2)
+
+
 def test_a_file_that_failed_writes_what_is_missing(tmp_path: Path, small_blocks: None) -> None:
     place = tmp_path / "y.npy"
     place.write_bytes(b"as it was")

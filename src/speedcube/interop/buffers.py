@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import DTypeError, RungError, ShapeError
+from .writers.zarr import check_ended
 
 _NUMBERS: Final = "?bhilqBHILQefd"  # of NumPy's characters, those of numbers
 
@@ -26,6 +27,7 @@ def readable(value: Any) -> Any:
         return value
     if is_cupy(value):
         return value
+    check_ended(value)
     if hasattr(value, "__cuda_array_interface__"):
         return _cupy("__cuda_array_interface__").asarray(value)
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):

@@ -17,7 +17,7 @@ from ...interop.readers.npz import open_npz
 from ...interop.readers.raw_zarr import raw_zarr
 from ...interop.readers.sliceable import Sliceable
 from ...interop.readers.zarr_files import opened, shown_place, without_secrets
-from ...interop.writers.zarr import MARK
+from ...interop.writers.zarr import check_ended
 from ...late import glob
 from ..array import Array
 from ..joining import stack
@@ -148,17 +148,12 @@ def from_zarr(
     if isinstance(found, zarr.Group):
         found = _member(found, component)
     label = f"zarr {found.name or shown_place(found.store_path)}"
-    told = found.metadata.attributes  # whatever its file says
-    if isinstance(told, dict) and MARK in told:
-        raise DataFileError(
-            f"{label} was not written to the end: speedcube.to_zarr(..., resume=True) writes the "
-            "rest"
-        )
     return of_zarr(found, chunks, label, missing)
 
 
 def of_zarr(array: Any, chunks: Any, label: str, missing: str = "fill") -> Array:
     """Zarr's ``array``, by the reader that is fastest for how its chunks lie."""
+    check_ended(array)
     raw = raw_zarr(array, label) if missing == "fill" else None
     if raw is not None:
         return read_by_tiles(raw, np.dtype(raw.kind), chunks)
@@ -200,6 +195,7 @@ def of_sliceable(
     """
     dtype, shape = dtype_of(array), tuple(array.shape)
     label = label or type(array).__name__
+    check_ended(array)
     if dtype.hasobject:
         raise DTypeError(f"{label} holds objects, which are never unpickled")
     own = (chunks_of(array) if stored is None else stored) or together(shape, dtype.itemsize)

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...engine.writing.target import Begun, Item, Over
+from ...errors import DataFileError
 from ...late import hashlib
+from ..readers.zarr_files import shown_place
 from .plain_chunks import PlainChunks, plain_chunks
 from .records import begun_of, record_of
 
@@ -27,6 +29,17 @@ _TRIES: Final = 20
 _AGAIN: Final = 0.05  # seconds
 _NOTE: Final = "begun"
 _DRAFT: Final = re.compile(r"\.[0-9a-f]{32}\.partial\Z")  # of Zarr's, of a file
+
+
+def check_ended(array: Any) -> None:
+    """`DataFileError` where ``array`` is one of Zarr that was not written to the end."""
+    told = getattr(getattr(array, "metadata", None), "attributes", None)  # whatever its file says
+    if isinstance(told, dict) and MARK in told:
+        label = array.name or shown_place(array.store_path)
+        raise DataFileError(
+            f"zarr {label} was not written to the end: speedcube.to_zarr(..., resume=True) writes "
+            "the rest"
+        )
 
 
 @dataclass(eq=False)
