@@ -186,6 +186,48 @@ def test_an_unfinished_array_is_refused_whoever_opened_it(
         assert np.array_equal(take(zarr.open_array(place, mode="r")).compute(), DATA * 2)
 
 
+class StopsOnce:
+    """What of a progress ends a write after a few blocks, the first time."""
+
+    def __init__(self) -> None:
+        self.left = 3
+
+    def __call__(self, _: Any) -> None:
+        self.left -= 1
+        if not self.left:
+            raise RuntimeError("stopped")
+
+
+@pytest.mark.parametrize("kind", ["npy", "zarr"])
+@pytest.mark.parametrize("target", ["y.zarr", "y.npy"])
+def test_a_source_that_was_changed_is_no_part_of_the_same_write(
+    tmp_path: Path, small_blocks: None, kind: str, target: str
+) -> None:
+    source = tmp_path / f"x.{kind}"
+
+    def saved(data: Any) -> None:
+        if kind == "zarr":
+            zarr.create_array(source, data=data, chunks=(5, 44), overwrite=True)
+        else:
+            np.save(source, data)
+
+    def written(**options: Any) -> None:
+        x = sc.open(source)
+        if target == "y.npy":
+            sc.save(tmp_path / target, x, on="core", **options)
+        else:
+            x.to_zarr(tmp_path / target, chunks=(5, 11), on="core", **options)
+
+    saved(DATA)
+    with pytest.raises(RuntimeError, match="stopped"):
+        written(progress=StopsOnce())
+    saved(DATA + 1)
+    with pytest.raises(errors.ParameterError, match=r"or of other data: .* without resume="):
+        written(resume=True)
+    written(**({} if target == "y.npy" else {"mode": "w"}))
+    assert np.array_equal(sc.open(tmp_path / target).compute(), DATA + 1)
+
+
 def test_a_file_that_failed_writes_what_is_missing(tmp_path: Path, small_blocks: None) -> None:
     place = tmp_path / "y.npy"
     place.write_bytes(b"as it was")

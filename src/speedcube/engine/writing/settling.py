@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from functools import partial
@@ -35,6 +38,7 @@ from ..foreign.planned import going_on
 from ..rungs import Rung
 
 _AS_THEY_ARE: Final = (Const, Position, Random, Stored)
+_SAY: Final = ("zarr.json", ".zarray", ".zattrs")  # of Zarr, what an array is
 _SAMPLE: Final = 4096  # elements of an array in memory that its digest looks at
 
 
@@ -194,10 +198,25 @@ def _source(source: Any, state: Any, seen: dict[int, int]) -> Any:
         for root in getattr(source.tiles, "made_of", ()):
             _digest(root, state, seen)
         state.update(getattr(source.tiles, "tells_apart", b""))
-        return "file", source.shape, source.dtype, source.tiles.label
+        return "file", source.shape, source.dtype, source.tiles.label, _states(source.tiles)
     if isinstance(source, Stored) and not source.on_device:
         flat = np.atleast_1d(source.buffer)
         sample = flat[tuple(slice(None, None, max(1, n // _SAMPLE)) for n in flat.shape)]
         state.update(np.ascontiguousarray(sample).tobytes())
         return "memory", flat.shape, source.dtype
     return type(source).__name__, source.dtype
+
+
+def _states(tiles: Any) -> list[tuple[int, int]]:
+    """Sizes and times of the files that ``tiles`` read: of a folder, that which says what it holds.
+
+    All files of a folder may be very many.
+    """
+    found = []
+    for place in getattr(tiles, "lies_in", ()):
+        for path in (place, *(os.path.join(place, name) for name in _SAY)):
+            with contextlib.suppress(OSError):
+                status = os.stat(path)
+                if stat.S_ISREG(status.st_mode):
+                    found.append((status.st_size, status.st_mtime_ns))
+    return found
