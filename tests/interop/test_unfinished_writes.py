@@ -228,6 +228,21 @@ def test_a_source_that_was_changed_is_no_part_of_the_same_write(
     assert np.array_equal(sc.open(tmp_path / target).compute(), DATA + 1)
 
 
+def test_a_whole_array_is_left_as_it_is_if_it_could_be_the_same(tmp_path: Path) -> None:
+    z = zarr.create_array(tmp_path / "y.zarr", data=DATA, chunks=(5, 44))
+    sc.ones((60, 44), "float32").to_zarr(tmp_path / "y.zarr", chunks=(5, 44), resume=True)
+    assert np.array_equal(z[:], DATA)
+    others: list[tuple[Any, Any, str]] = [
+        (sc.ones((60, 45), "float32"), (5, 44), r"has shape \(60, 44\)"),
+        (sc.ones((60, 44)), (5, 44), "holds float32, not float64"),
+        (sc.ones((60, 44), "float32"), (6, 44), r"begun with chunks=\(5, 44\)"),
+    ]
+    for x, chunks, text in others:
+        with pytest.raises((ValueError, TypeError), match=text):
+            x.to_zarr(tmp_path / "y.zarr", chunks=chunks, resume=True)
+    assert np.array_equal(z[:], DATA)
+
+
 def test_a_file_that_failed_writes_what_is_missing(tmp_path: Path, small_blocks: None) -> None:
     place = tmp_path / "y.npy"
     place.write_bytes(b"as it was")

@@ -83,6 +83,7 @@ def to_zarr(
         rule Zarr's own choice.
     resume : bool
         Whether an unfinished write of the same array is gone on with; if there is none, it begins.
+        A whole one is left as it is, unread: its shape, dtype and chunks alone are compared.
     on : str, Client or rung, optional
         As in `Array.compute`; as a rule all cores.
     memory : int or str
