@@ -368,3 +368,27 @@ def test_memory_stays_below_the_promise(tmp_path: Path, chunks: str) -> None:
     grown, promised = map(int, out.split())
     assert promised <= 200_000_000
     assert 1 << 24 < grown <= promised
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("shards", [None, (20, 20)])
+def test_gzip_tells_no_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int, shards: Any
+) -> None:
+    if version == 2 and shards:
+        pytest.skip("format 2 has no shards")
+    data = np.random.default_rng(3).normal(size=(40, 40))
+    files = []
+    for hour, name in enumerate(("a.zarr", "b.zarr")):
+        monkeypatch.setattr("gzip.time.time", lambda hour=hour: 1e9 + 3600.0 * hour)
+        place = tmp_path / name
+        sc.asarray(data).to_zarr(
+            place, chunks=10, shards=shards, codecs=["gzip"], zarr_format=version
+        )
+        found = (one for one in place.rglob("*") if one.is_file())
+        files.append({str(one.relative_to(place)): one.read_bytes() for one in found})
+        theirs = zarr.open_array(place, mode="r")
+        assert np.array_equal(theirs[:], data)
+        assert "gzip" in repr(theirs.metadata.to_dict()).lower()
+    assert files[0] == files[1]
+    assert len(files[0]) >= (5 if shards else 17)

@@ -22,6 +22,7 @@ from ...late import hashlib
 from ..readers.zarr_files import shown_place
 from .plain_chunks import PlainChunks, plain_chunks
 from .records import begun_of, record_of
+from .timeless import timeless
 
 MARK: Final = "speedcube_incomplete"
 _NOTES: Final = "speedcube-write"
@@ -114,9 +115,14 @@ class ZarrTarget:
         there = tuple(slice(s.start + f, s.stop + f) for s, f in places)
         plain = self._plain
         if plain is None or not plain.write(there, values):
-            self.array[there] = values
+            self._encoded[there] = values
         if plain is None or not plain.note(f"{self._notes}/{number}"):
             _synced(self._at(str(number)).set(_bytes(b"1")))
+
+    @cached_property
+    def _encoded(self) -> Any:
+        """The array, whose chunks tell no time: written again, they are the same."""
+        return timeless(self.array)
 
     @cached_property
     def _plain(self) -> PlainChunks | None:
