@@ -16,7 +16,7 @@ from ...interop.readers.npy import open_npy, together
 from ...interop.readers.npz import open_npz
 from ...interop.readers.raw_zarr import raw_zarr
 from ...interop.readers.sliceable import Sliceable
-from ...interop.readers.zarr_files import opened, shown_place, without_secrets
+from ...interop.readers.zarr_files import as_opened, opened, shown_place, without_secrets
 from ...interop.writers.zarr import check_ended
 from ...late import glob
 from ..array import Array
@@ -154,11 +154,12 @@ def from_zarr(
 def of_zarr(array: Any, chunks: Any, label: str, missing: str = "fill") -> Array:
     """Zarr's ``array``, by the reader that is fastest for how its chunks lie."""
     check_ended(array)
-    raw = raw_zarr(array, label) if missing == "fill" else None
+    header = as_opened(array)
+    raw = raw_zarr(array, label, header) if missing == "fill" else None
     if raw is not None:
         return read_by_tiles(raw, np.dtype(raw.kind), chunks)
     if missing == "fill" and chunks_of(array) is not None:
-        by_zarr = Sliceable(array, tuple(array.shape), chunks_of(array), label)
+        by_zarr = Sliceable(array, tuple(array.shape), chunks_of(array), label, header=header)
         encoded = encoded_zarr(array, label, by_zarr)
         if encoded is not None:
             return read_by_tiles(encoded, np.dtype(encoded.files.kind), chunks)
@@ -199,7 +200,8 @@ def of_sliceable(
     if dtype.hasobject:
         raise DTypeError(f"{label} holds objects, which are never unpickled")
     own = (chunks_of(array) if stored is None else stored) or together(shape, dtype.itemsize)
-    return read_by_tiles(Sliceable(array, shape, own, label, complete), dtype, chunks)
+    tiles = Sliceable(array, shape, own, label, complete, as_opened(array))
+    return read_by_tiles(tiles, dtype, chunks)
 
 
 def _is_zarr(place: str) -> bool:

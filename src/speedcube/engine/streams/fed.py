@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...expr.nodes import Expr, Reduced, Tiled
-from ...files import regular_handle
 from ...kernel.cache import kernel_cache
 from ...kernel.llvm.compile import QUICK, NativeKernel, build, load
 from ...kernel.llvm.files.pieces import DONE, FAILURES, PiecesOfFile
@@ -102,7 +101,8 @@ def left_of(takers: Sequence[Any], root: Expr, inputs: Any, stop: Stop) -> list[
         return None
     left: list[StreamBlock] = []
     taken = 0
-    with buffers_kept() as buffers, _file_kept() as opened:
+    tiles: Any = _only(root).tiles
+    with buffers_kept() as buffers, _file_kept(tiles.opened) as opened:
         for at, count in _lines(root, takers[0].tile_room(root, TILE)):
             k = 0
             while k < count and not stop.is_set():
@@ -125,8 +125,14 @@ def _can_be_fed(root: Expr) -> bool:
     return isinstance(source, Tiled) and hasattr(source.tiles, "lies_at")
 
 
+def _only(root: Expr) -> Tiled:
+    source = tiled(root)[0].source
+    assert isinstance(source, Tiled)
+    return source
+
+
 @contextmanager
-def _file_kept() -> Iterator[Callable[[str], int]]:
+def _file_kept(open_: Callable[[str], int]) -> Iterator[Callable[[str], int]]:
     """What gives a file's handle, which stays open until another file's is asked for."""
     held: dict[str, int] = {}
 
@@ -137,7 +143,7 @@ def _file_kept() -> Iterator[Callable[[str], int]]:
     def opened(path: str) -> int:
         if path not in held:
             close()
-            held[path] = regular_handle(path)
+            held[path] = open_(path)
         return held[path]
 
     try:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from .zarr_files import without_secrets
+from .zarr_files import is_local, without_secrets
 
 Value = TypeVar("Value")
 
@@ -37,8 +37,7 @@ def may_pass(err: Exception, array: Any) -> bool:
 def _is_remote(array: Any) -> bool:
     """Whether ``array`` is of Zarr, in a store that is no folder."""
     store = getattr(getattr(array, "store_path", None), "store", None)
-    names = [kind.__name__ for kind in type(store).__mro__]
-    return store is not None and "LocalStore" not in names
+    return store is not None and not is_local(store)
 
 
 def again(read: Callable[[], Value], array: Any, what: str) -> Value:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -71,6 +72,7 @@ class EncodedZarr:
     def read(self, box: Box, out: NDArray[Any]) -> None:
         """Put the elements of ``box`` into ``out``; several threads decode its chunks."""
         files = self.files
+        files.check()
         each = [list(within(one, n)) for one, n in zip(box, files.chunks, strict=True)]
         every = list(product(*each))
 
@@ -173,6 +175,7 @@ def encoded_zarr(array: Any, label: str, zarr: Sliceable) -> EncodedZarr | None:
     if size_of is None:
         return None
     codec = encoder if hasattr(encoder, "codec_id") else _codec_of(encoder)
+    files = replace(files, header=zarr.header)
     return None if codec is None else EncodedZarr(files, codec, size_of, zarr)
 
 

@@ -9,6 +9,7 @@ import math
 import os
 import warnings
 from collections.abc import Iterable
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from tokenize import TokenError
@@ -25,6 +26,7 @@ from ...errors import DataFileError, UnsafeFileError
 from ...expr.nodes import c_strides
 from ...expr.sources.tiled import Box, page_memory
 from ...files import open_regular, regular_handle
+from .as_opened import AsOpened, Layout
 
 _AT_ONCE: Final = 1 << 20  # bytes that are best read together
 _LEAST_PIECE: Final = 1 << 13  # bytes that are worth asking for, however near the next are
@@ -46,6 +48,7 @@ class NpyFile:
     shape: tuple[int, ...]  # slowest axis first, also of what is in Fortran order
     kind: str  # NumPy's text of the dtype, with its order of bytes
     offset: int
+    header: AsOpened | None = field(default=None, compare=False, repr=False)
     decodes = False  # a part of a chunk is read as fast as all of it
 
     @property
@@ -70,11 +73,22 @@ class NpyFile:
 
     def read(self, box: Box, out: NDArray[Any]) -> None:
         """Put the elements of ``box`` into ``out``."""
-        handle = regular_handle(self.path)
+        handle = self.opened(self.path)
         try:
             self._fill(handle, box, out, [])
         finally:
             os.close(handle)
+
+    def opened(self, path: str) -> int:
+        """The handle of the file at ``path``, which is as it was opened; who asks closes it."""
+        handle = regular_handle(path)
+        try:
+            if self.header is not None:
+                self.header.check(os.fstat(handle))
+        except BaseException:
+            os.close(handle)
+            raise
+        return handle
 
     def lies_at(self, box: Box) -> tuple[str, int, int, int] | None:
         """The file and its byte where ``box`` begins; its pieces, and how far apart they begin.
@@ -177,15 +191,30 @@ def open_npy(path: str | os.PathLike[str]) -> tuple[NpyFile, bool]:
 
     `UnsafeFileError` for what is no such file, holds objects, or is shorter than it says.
     """
-    with open_regular(path) as file:
-        shape, fortran, kind, offset = header_of(str(path), file)
-        size = os.fstat(file.fileno()).st_size
+    place = os.fspath(path)
+    with open_regular(place) as file:
+        status = os.fstat(file.fileno())
+        told = header_of(place, file)
+    shape, fortran, kind, offset = told
     needed = offset + math.prod(shape) * np.dtype(kind).itemsize
-    if size < needed:
+    if status.st_size < needed:
         raise UnsafeFileError(
-            f"{path} cannot be read: it has {size:,} bytes, and its header promises {needed:,}"
+            f"{path} cannot be read: it has {status.st_size:,} bytes, and its header promises "
+            f"{needed:,}"
         )
-    return NpyFile(os.fspath(path), shape, kind, offset), fortran
+    header = AsOpened(place, layout(*told), _layout_in, status)
+    return NpyFile(place, shape, kind, offset, header), fortran
+
+
+def layout(shape: tuple[int, ...], fortran: bool, kind: str, offset: int) -> Layout:
+    """What `header_of` found, each by its name; the shape as NumPy has it."""
+    own = shape[::-1] if fortran else shape
+    return {"dtype": kind, "shape": own, "order": "FC"[not fortran], "first byte": offset}
+
+
+def _layout_in(path: str) -> Layout:
+    with open_regular(path) as file:
+        return layout(*header_of(path, file))
 
 
 def header_of(shown: str, file: Any) -> tuple[tuple[int, ...], bool, str, int]:

@@ -10,7 +10,8 @@ import errno
 import os
 import struct
 import zlib
-from dataclasses import field
+from dataclasses import field, replace
+from functools import partial
 from threading import Lock
 from typing import IO, Any, BinaryIO, Final
 
@@ -22,7 +23,8 @@ from ...errors import DataFileError, UnsafeFileError
 from ...expr.sources.tiled import Box
 from ...files import open_regular
 from ...late import zipfile
-from .npy import NpyFile, header_of
+from .as_opened import AsOpened, Layout
+from .npy import NpyFile, header_of, layout
 
 _LOCAL: Final = 30  # bytes before the name of an entry, at its own place
 # What Python's module raises of files that lie: of offsets, of packing, of versions it lacks.
@@ -43,13 +45,18 @@ class _Place:
         self.file = open_regular(path)
         self.member = zipfile.ZipFile(self.file).open(entry)  # closed by __del__
 
+    def close(self) -> None:
+        """Let go of the file: who reads on begins anew."""
+        for one in (self.member, self.file):
+            if one is not None:
+                one.close()
+        self.member = self.file = None
+
     def __reduce__(self) -> Any:
         return _Place, ()
 
     def __del__(self) -> None:
-        for one in (self.member, self.file):
-            if one is not None:
-                one.close()
+        self.close()
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,8 @@ class PackedNpy(NpyFile):
     def read(self, box: Box, out: NDArray[Any]) -> None:
         """Put the elements of ``box`` into ``out``."""
         with self.place.lock:
+            if self.header is not None and self.header.check():
+                self.place.close()
             try:
                 if self.place.member is None:
                     self.place.open(self.path, f"{self.entry}.npy")
@@ -97,8 +106,9 @@ def open_npz(path: str, name: str | None) -> tuple[NpyFile, bool]:
     `DataFileError` for another name, `UnsafeFileError` for what is no such file or holds objects.
     """
     with open_regular(path) as file:
+        status = os.fstat(file.fileno())
         try:
-            return _member(path, name, file)
+            tiles, fortran = _member(path, name, file)
         except (zipfile.BadZipFile, *_WRONG, *_LACKS, KeyError) as err:
             if isinstance(err, (DataFileError, UnsafeFileError)):
                 raise
@@ -107,6 +117,17 @@ def open_npz(path: str, name: str | None) -> tuple[NpyFile, bool]:
             if err.errno != errno.EINVAL:
                 raise
             raise UnsafeFileError(f"{path} cannot be read: a place in it is wrong") from err
+    header = AsOpened(path, _layout(tiles, fortran), partial(_layout_in, name), status)
+    return replace(tiles, header=header), fortran
+
+
+def _layout_in(name: str | None, path: str) -> Layout:
+    return _layout(*open_npz(path, name))
+
+
+def _layout(tiles: NpyFile, fortran: bool) -> Layout:
+    told = layout(tiles.shape, fortran, tiles.kind, tiles.offset)
+    return {**told, "compressed": isinstance(tiles, PackedNpy)}
 
 
 def _member(path: str, name: str | None, file: BinaryIO) -> tuple[NpyFile, bool]:
@@ -127,7 +148,7 @@ def _member(path: str, name: str | None, file: BinaryIO) -> tuple[NpyFile, bool]
             f"header promises {needed:,}"
         )
     if entry.compress_type != zipfile.ZIP_STORED:
-        return PackedNpy(path, shape, kind, offset, str(name)), fortran
+        return PackedNpy(path, shape, kind, offset, entry=str(name)), fortran
     file.seek(entry.header_offset)
     head = file.read(_LOCAL)
     lengths = struct.unpack("<HH", head[26:30])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -13,7 +14,10 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...expr.sources.tiled import Box
+from ...files import regular_handle
+from .as_opened import AsOpened
 from .npy import NpyFile, together
+from .zarr_files import is_local
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +34,7 @@ class RawZarr:
     fill: Any
     name: Callable[[tuple[int, ...]], str]
     label: str
+    header: AsOpened | None = None
     decodes = False
 
     @property
@@ -55,8 +60,19 @@ class RawZarr:
         file = self.folder / self.name(numbers)
         return NpyFile(str(file), self.chunks, self.kind, 0).lies_at(inside)
 
+    def opened(self, path: str) -> int:
+        """As of a `NpyFile`: of one chunk."""
+        self.check()
+        return regular_handle(path)
+
+    def check(self) -> None:
+        """An error unless the array's chunks lie as they did when it was opened."""
+        if self.header is not None:
+            self.header.check()
+
     def read(self, box: Box, out: NDArray[Any]) -> None:
         """Put the elements of ``box`` into ``out``."""
+        self.check()
         each = [list(within(one, n)) for one, n in zip(box, self.chunks, strict=True)]
         for some in product(*each):
             file = self.folder / self.name(tuple(number for number, _, _ in some))
@@ -82,10 +98,10 @@ def within(one: slice, length: int) -> Iterator[tuple[int, slice, slice]]:
         begin = end
 
 
-def raw_zarr(array: Any, label: str) -> RawZarr | None:
+def raw_zarr(array: Any, label: str, header: AsOpened | None = None) -> RawZarr | None:
     """The reader of the Zarr ``array``; None where chunks are encoded, or lie elsewhere."""
     found = plain_files(array, label)
-    return None if found is None or found[1] else found[0]
+    return None if found is None or found[1] else replace(found[0], header=header)
 
 
 def plain_files(array: Any, label: str) -> tuple[RawZarr, tuple[Any, ...]] | None:
@@ -94,8 +110,7 @@ def plain_files(array: Any, label: str) -> tuple[RawZarr, tuple[Any, ...]] | Non
     None where chunks lie elsewhere, in shards, or in another order.
     """
     store, meta = array.store_path.store, array.metadata
-    local = any(kind.__name__ == "LocalStore" for kind in type(store).__mro__)
-    if not local or getattr(array, "shards", None) is not None:
+    if not is_local(store) or getattr(array, "shards", None) is not None:
         return None
     dtype = np.dtype(array.dtype)
     encoders: tuple[Any, ...]

@@ -18,6 +18,7 @@ from ...errors import DataFileError, SpeedcubeError
 from ...expr.sources.tiled import Box
 from ...plan import streams
 from .again import again, may_pass
+from .as_opened import AsOpened
 from .manners import dtype_of, reading, unmasked
 from .raw_zarr import within
 from .zarr_files import first_missing, first_wrong, without_secrets
@@ -34,6 +35,7 @@ class Sliceable:
     chunks: tuple[int, ...]
     label: str = field(default="array")
     complete: bool = False  # whether a chunk that is in no file is an error; it is of fill values
+    header: AsOpened | None = None
 
     @property
     def lies_in(self) -> tuple[str, ...]:
@@ -58,6 +60,8 @@ class Sliceable:
 
     def read(self, box: Box, out: NDArray[Any]) -> None:
         """Put the elements of ``box`` into ``out``."""
+        if self.header is not None:
+            self.header.check()
         if self.complete and (place := first_missing(self.array, box)) is not None:
             raise DataFileError(f"{self.label} has no chunk {place}, and missing='raise'")
         found = self._found(box)

@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import product
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -15,9 +16,15 @@ import numpy as np
 
 from ...errors import DataFileError, SpeedcubeError
 from ...expr.sources.tiled import Box
+from ...files import read_regular
+from ...late import json
+from .as_opened import AsOpened, Layout
 
 _SECRETS: Final = re.compile(r"//[^/@\s]*@")
 _QUERIES: Final = re.compile(r"(\w://[^\s?'\"]*)\?[^\s'\"]*")  # signatures and tokens
+# What may change: no element lies elsewhere because of it.
+_NO_LAYOUT: Final = frozenset(("attributes", "consolidated_metadata", "dimension_names"))
+_MOST_HEADER: Final = 64 << 20  # bytes of an array's header, with its attributes
 _MOST_TRIED: Final = 256  # chunks of a box that failed, to find which one does not decode
 
 
@@ -94,6 +101,33 @@ def _regular(place: str) -> Any:
             return await super().get_partial_values(prototype, pairs)
 
     return RegularFiles(place, read_only=True)
+
+
+def is_local(store: Any) -> bool:
+    """Whether Zarr's ``store`` is a folder of this machine."""
+    return any(kind.__name__ == "LocalStore" for kind in type(store).__mro__)
+
+
+def as_opened(array: Any) -> AsOpened | None:
+    """The header of ``array``; None of another's than Zarr's, or where a server would be asked."""
+    store: Any = getattr(getattr(array, "store_path", None), "store", None)
+    if not is_local(store):
+        return None
+    meta = array.metadata
+    file = "zarr.json" if meta.zarr_format == 3 else ".zarray"
+    path = os.path.join(store.root, array.store_path.path, file)
+    try:
+        return AsOpened(path, _layout(meta), partial(_layout_in, type(meta)))
+    except FileNotFoundError:  # only what is above it has a header
+        return None
+
+
+def _layout_in(kind: Any, path: str) -> Layout:
+    return _layout(kind.from_dict(json.loads(read_regular(path, _MOST_HEADER))))
+
+
+def _layout(meta: Any) -> Layout:
+    return {name: one for name, one in meta.to_dict().items() if name not in _NO_LAYOUT}
 
 
 def chunks_of(box: Box, chunks: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
