@@ -312,3 +312,22 @@ def test_an_array_that_changes_while_it_is_read_is_told_or_read(tmp_path: Path) 
     told = r"x\.zarr/zarr\.json was changed.*: data_type was float64 and is float32; open it again"
     with pytest.raises(errors.DataFileError, match=told):
         x.compute()
+
+
+@pytest.mark.parametrize("name", ["nope", "../k.zarr", "x"])
+def test_one_array_has_no_other_in_it(tmp_path: Path, name: str) -> None:
+    np.save(tmp_path / "x.npy", DATA)
+    sc.asarray(DATA).to_zarr(tmp_path / "x.zarr")
+    sc.asarray(DATA + 1).to_zarr(tmp_path / "k.zarr")
+    array = zarr.open(tmp_path / "x.zarr", mode="r")
+    for begin in (
+        lambda: sc.open(tmp_path / "x.npy", name),
+        lambda: sc.open(str(tmp_path / "?.npy"), name),
+        lambda: sc.open(tmp_path / "x.zarr", name),
+        lambda: sc.from_zarr(tmp_path / "x.zarr", name),
+        lambda: sc.from_zarr(array, name),
+    ):
+        with pytest.raises(errors.DataFileError, match=r"x\.(npy|zarr) is one array") as caught:
+            begin()
+        assert str(caught.value).endswith(f"none named {name!r}: open it without a name")
+    assert np.array_equal(sc.from_zarr(tmp_path / "x.zarr", "").compute(), DATA)

@@ -78,6 +78,8 @@ def open(path: Any, name: str | None = None) -> Array:
         if not files:
             raise DataFileError(f"{place} is a folder without .npy files, and no Zarr array")
         return _stacked(files, name)
+    if name is not None and not place.endswith(".npz"):
+        raise DataFileError(_alone(place, name))
     tiles, fortran = open_npz(place, name) if place.endswith(".npz") else open_npy(place)
     array = read_by_tiles(tiles, np.dtype(tiles.kind))
     return array.T if fortran else array
@@ -147,6 +149,8 @@ def from_zarr(
         found = opened(place, storage_options, **kwargs)
     if isinstance(found, zarr.Group):
         found = _member(found, component)
+    elif component not in (None, "", "/"):
+        raise DataFileError(_alone(shown_place(found.store_path), component))
     label = f"zarr {found.name or shown_place(found.store_path)}"
     return of_zarr(found, chunks, label, missing)
 
@@ -164,6 +168,10 @@ def of_zarr(array: Any, chunks: Any, label: str, missing: str = "fill") -> Array
         if encoded is not None:
             return read_by_tiles(encoded, np.dtype(encoded.files.kind), chunks)
     return of_sliceable(array, chunks, label, complete=missing == "raise")
+
+
+def _alone(place: str, name: str) -> str:
+    return f"{place} is one array, in which there is none named {name!r}: open it without a name"
 
 
 def _member(group: Any, component: str | None) -> Any:
