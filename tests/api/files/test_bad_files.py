@@ -16,6 +16,7 @@ import pytest
 import speedcube as sc
 from speedcube import errors
 
+numcodecs = pytest.importorskip("numcodecs", reason='needs pip install "speedcube[io]"')
 zarr = pytest.importorskip("zarr", reason='needs pip install "speedcube[io]"')
 pytestmark = pytest.mark.filterwarnings("ignore")  # Zarr's, of what it makes of such files
 DATA: Any = np.arange(24.0).reshape(4, 6)
@@ -57,6 +58,8 @@ def good_files(place: Path) -> dict[str, Path]:
         "v3.zarr": {"zarr_format": 3},
         "shards.zarr": {"shards": (4, 6)},
         "plain.zarr": {"compressors": None},
+        "gzip.zarr": {"compressors": zarr.codecs.GzipCodec()},
+        "bz2.zarr": {"compressors": numcodecs.BZ2(), "zarr_format": 2},
     }.items():
         zarr.create_array(store=place / name, data=DATA, chunks=(2, 3), **options)
     return {path.name: path for path in place.iterdir()}
@@ -200,6 +203,22 @@ def test_a_corrupt_chunk_is_named(tmp_path: Path, version: Any) -> None:
     chunk.write_bytes(chunk.read_bytes()[:2])
     with pytest.raises(errors.DataFileError, match=r"chunk \(1, 0\), cannot be read"):
         x.compute()
+
+
+def test_an_error_of_a_codec_without_a_number_names_the_chunk(tmp_path: Path) -> None:
+    for version, codec in (
+        (3, zarr.codecs.GzipCodec()),
+        (2, numcodecs.GZip()),
+        (2, numcodecs.BZ2()),
+        (2, numcodecs.LZMA()),
+    ):
+        place: Any = {"store": tmp_path / "x.zarr", "zarr_format": version, "overwrite": True}
+        zarr.create_array(data=DATA, chunks=(2, 3), compressors=codec, **place)
+        (tmp_path / "x.zarr" / ("c/1/0" if version == 3 else "1.0")).write_bytes(b"hello")
+        x = sc.open(tmp_path / "x.zarr")
+        assert np.array_equal(x[:2].compute(), DATA[:2])
+        with pytest.raises(errors.DataFileError, match=r"zarr /, chunk \(1, 0\), cannot be read"):
+            x.sum().compute()
 
 
 @pytest.mark.parametrize("shards", [None, (2, 6)])

@@ -16,7 +16,7 @@ PAUSES: Final = (0.1, 0.5, 2.0)  # seconds before each further try
 _PASSING: Final = frozenset(
     (errno.EAGAIN, errno.EIO, errno.ETIMEDOUT, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ESTALE)
 )
-_REFUSALS: Final = (FileNotFoundError, PermissionError, IsADirectoryError)
+REFUSALS: Final = (FileNotFoundError, PermissionError, IsADirectoryError)
 # Libraries of stores, whose errors are not all OSErrors.
 _STORES: Final = frozenset(
     ("aiohttp", "azure", "botocore", "fsspec", "gcsfs", "google", "http", "httpx", "obstore")
@@ -25,7 +25,7 @@ _STORES: Final = frozenset(
 
 def may_pass(err: Exception, array: Any) -> bool:
     """Whether ``err``, which ``array`` raised, may be gone a moment later."""
-    if isinstance(err, _REFUSALS):
+    if isinstance(err, REFUSALS):
         return False
     if isinstance(err, (ConnectionError, TimeoutError)):
         return True

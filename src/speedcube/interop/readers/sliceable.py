@@ -17,7 +17,7 @@ from ...engine.foreign.seen import place_of
 from ...errors import DataFileError, SpeedcubeError
 from ...expr.sources.tiled import Box
 from ...plan import streams
-from .again import again, may_pass
+from .again import REFUSALS, again, may_pass
 from .as_opened import AsOpened
 from .manners import dtype_of, reading, unmasked
 from .raw_zarr import within
@@ -99,9 +99,12 @@ class Sliceable:
         try:
             with reading(self.array):
                 return unmasked(self.array[box], self.label)
-        except (OSError, MemoryError, SpeedcubeError):
+        except (MemoryError, SpeedcubeError):
             raise
         except Exception as err:
+            # A store's errors have a number or a kind; those of a codec (gzip, bz2) have neither.
+            if isinstance(err, OSError) and (err.errno is not None or isinstance(err, REFUSALS)):
+                raise
             if may_pass(err, self.array):
                 raise
             place = first_wrong(self.array, box, self.chunks)
