@@ -102,7 +102,7 @@ def regular_handle(path: str | os.PathLike[str]) -> int:
     """The same as a handle, which whoever asks closes."""
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        check_regular(handle)
+        check_regular(handle, path)
     except BaseException:
         os.close(handle)
         raise
@@ -117,14 +117,27 @@ def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
         if size < len(content) <= most:
             content += file.read(most + 1 - len(content))
     if len(content) > most:
-        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", os.fspath(path))
     return content
 
 
-def check_regular(handle: int) -> None:
-    """`OSError` unless ``handle`` is that of a regular file."""
+def check_regular(handle: int, path: str | os.PathLike[str] | None = None) -> None:
+    """`OSError` that names ``path`` unless ``handle`` is that of a regular file."""
     mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
+        return
+    name = None if path is None else os.fspath(path)
     if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "it is not a regular file")
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    raise OSError(errno.EINVAL, "it is not a regular file", name)
+
+
+@contextlib.contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """A block in which an `OSError` of a handle, which knows no name, gets that of ``path``."""
+    try:
+        yield
+    except OSError as err:
+        if err.errno is not None and err.filename is None:
+            err.filename = os.fspath(path)
+        raise

@@ -183,8 +183,29 @@ def test_pipes_and_devices(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "stack" / "info")
     places = (tmp_path / "x.npy", tmp_path / "x.npz", Path("/dev/zero"), tmp_path / "*.np?")
     for place in (*places, tmp_path / "stack"):
-        with pytest.raises(OSError, match="not a regular file"):
+        with pytest.raises(OSError, match="not a regular file: '/") as caught:
             read(place)
+        named = {"*.np?": "x.npy", "stack": "stack/info"}.get(place.name, place.name)
+        assert str(caught.value.filename).endswith(f"/{named}")
+
+
+def test_what_is_no_file_is_named(tmp_path: Path) -> None:
+    np.save(tmp_path / "0.npy", DATA)
+    os.mkfifo(tmp_path / "1.npy")
+    np.save(tmp_path / "2.npy", DATA)
+    for place in ([tmp_path / f"{k}.npy" for k in range(3)], str(tmp_path / "*.npy"), tmp_path):
+        with pytest.raises(OSError, match=r"not a regular file: '.*/1\.npy'"):
+            sc.open(place)
+    with pytest.raises(IsADirectoryError, match=f"'{tmp_path}'"):
+        sc.from_npy(tmp_path)
+    with pytest.raises(OSError, match=r"error: '/proc/self/mem'"):
+        sc.open("/proc/self/mem")
+    place = tmp_path / "x.zarr"
+    zarr.create_array(store=place, data=DATA, chunks=(2, 3), compressors=None)
+    os.remove(place / "c/1/0")
+    os.mkfifo(place / "c/1/0")
+    with pytest.raises(OSError, match=r"not a regular file: '.*/c/1/0'"):
+        sc.open(place).sum().compute()
 
 
 @pytest.mark.parametrize("version", [2, 3])

@@ -25,7 +25,7 @@ from ...engine.streams.fed import read_pieces
 from ...errors import DataFileError, UnsafeFileError
 from ...expr.nodes import c_strides
 from ...expr.sources.tiled import Box, page_memory
-from ...files import open_regular, regular_handle
+from ...files import naming, open_regular, regular_handle
 from .as_opened import AsOpened, Layout
 
 _AT_ONCE: Final = 1 << 20  # bytes that are best read together
@@ -76,6 +76,9 @@ class NpyFile:
         handle = self.opened(self.path)
         try:
             self._fill(handle, box, out, [])
+        except OSError as err:
+            err.filename = err.filename or self.path
+            raise
         finally:
             os.close(handle)
 
@@ -192,7 +195,7 @@ def open_npy(path: str | os.PathLike[str]) -> tuple[NpyFile, bool]:
     `UnsafeFileError` for what is no such file, holds objects, or is shorter than it says.
     """
     place = os.fspath(path)
-    with open_regular(place) as file:
+    with naming(place), open_regular(place) as file:
         status = os.fstat(file.fileno())
         told = header_of(place, file)
     shape, fortran, kind, offset = told
@@ -213,7 +216,7 @@ def layout(shape: tuple[int, ...], fortran: bool, kind: str, offset: int) -> Lay
 
 
 def _layout_in(path: str) -> Layout:
-    with open_regular(path) as file:
+    with naming(path), open_regular(path) as file:
         return layout(*header_of(path, file))
 
 

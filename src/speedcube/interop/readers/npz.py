@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ...dataclass import dataclass
 from ...errors import DataFileError, UnsafeFileError
 from ...expr.sources.tiled import Box
-from ...files import open_regular
+from ...files import naming, open_regular
 from ...late import zipfile
 from .as_opened import AsOpened, Layout
 from .npy import NpyFile, header_of, layout
@@ -80,7 +80,8 @@ class PackedNpy(NpyFile):
             try:
                 if self.place.member is None:
                     self.place.open(self.path, f"{self.entry}.npy")
-                self._fill(self.place.file.fileno(), box, out, [])
+                with naming(self.path):
+                    self._fill(self.place.file.fileno(), box, out, [])
             except (zipfile.BadZipFile, *_WRONG, *_LACKS, KeyError) as err:
                 raise DataFileError(
                     f"{self.path}, array {self.entry!r}, cannot be read: {err}"
@@ -105,7 +106,7 @@ def open_npz(path: str, name: str | None) -> tuple[NpyFile, bool]:
 
     `DataFileError` for another name, `UnsafeFileError` for what is no such file or holds objects.
     """
-    with open_regular(path) as file:
+    with naming(path), open_regular(path) as file:
         status = os.fstat(file.fileno())
         try:
             tiles, fortran = _member(path, name, file)
