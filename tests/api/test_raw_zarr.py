@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
+from speedcube import errors
 from speedcube.interop.readers.raw_zarr import RawZarr, raw_zarr
 
 zarr = pytest.importorskip("zarr")
@@ -109,6 +110,22 @@ def test_a_chunk_that_is_cut_short_is_named(tmp_path: Path) -> None:
     chunk.write_bytes(chunk.read_bytes()[:100])
     with pytest.raises(ValueError, match=r"c/2/1/0 ends before its last element"):
         sc.from_zarr(array).sum().compute()
+
+
+@pytest.mark.parametrize("rung", ["core", "cores:2"])
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_a_chunk_with_bytes_too_many_is_named(tmp_path: Path, zarr_format: int, rung: str) -> None:
+    data = np.ones((2_000, 1_000))  # enough for tiles that a kernel takes as they are read
+    array = stored(tmp_path, data, chunks=(1_000, 1_000), zarr_format=zarr_format)
+    name = "c/1/0" if zarr_format == 3 else "1.0"
+    with (tmp_path / "x.zarr" / name).open("ab") as file:
+        file.write(b"abc")
+    x = sc.from_zarr(array)
+    assert x[:1000].sum().compute(on=rung) == 1_000_000
+    text = rf"chunk \(1, 0\), cannot be read: .*/{name} has 8,000,003 bytes, and.* are 8,000,000; "
+    for asked in (x.sum(), x.sum(axis=0), x.sum(axis=1), x[1500:, 3] + 1):
+        with pytest.raises(errors.DataFileError, match=text):
+            asked.compute(on=rung)
 
 
 def test_a_chunk_that_is_no_file_is_an_error(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
+from ...errors import DataFileError
 from ...expr.nodes import Expr, Reduced, Tiled
 from ...kernel.cache import kernel_cache
 from ...kernel.llvm.compile import QUICK, NativeKernel, build, load
@@ -171,7 +172,7 @@ def _given(
     end = k + most
     try:
         handle = opened(here[0])
-    except OSError:
+    except (OSError, DataFileError):
         return range(k, end), end  # who reads it block by block knows what that means
     known = {**inputs, id(first.reads[0].memory): memory}
     place = handle, here[1], step, *here[2:]

@@ -73,7 +73,10 @@ class NpyFile:
 
     def read(self, box: Box, out: NDArray[Any]) -> None:
         """Put the elements of ``box`` into ``out``."""
-        handle = self.opened(self.path)
+        self.read_from(self.opened(self.path), box, out)
+
+    def read_from(self, handle: int, box: Box, out: NDArray[Any]) -> None:
+        """The same of the file of ``handle``, which is closed then."""
         try:
             self._fill(handle, box, out, [])
         except OSError as err:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -13,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
+from ...errors import DataFileError
 from ...expr.sources.tiled import Box
 from ...files import regular_handle
 from .as_opened import AsOpened
@@ -63,7 +66,7 @@ class RawZarr:
     def opened(self, path: str) -> int:
         """As of a `NpyFile`: of one chunk."""
         self.check()
-        return regular_handle(path)
+        return self._chunk(path)
 
     def check(self) -> None:
         """An error unless the array's chunks lie as they did when it was opened."""
@@ -75,14 +78,33 @@ class RawZarr:
         self.check()
         each = [list(within(one, n)) for one, n in zip(box, self.chunks, strict=True)]
         for some in product(*each):
-            file = self.folder / self.name(tuple(number for number, _, _ in some))
+            number = tuple(one for one, _, _ in some)
+            file = NpyFile(str(self.folder / self.name(number)), self.chunks, self.kind, 0)
             inside = tuple(one for _, _, one in some)
             places: tuple[Any, ...] = tuple(place for _, place, _ in some)
             here = out[(*places, ...)]
             try:
-                NpyFile(str(file), self.chunks, self.kind, 0).read(inside, here)
+                handle = self._chunk(file.path, number)
             except FileNotFoundError:
                 here[...] = self.fill
+            else:
+                file.read_from(handle, inside, here)
+
+    def _chunk(self, path: str, number: tuple[int, ...] = ()) -> int:
+        """The handle of the file of a chunk, which has no more than its elements."""
+        handle = regular_handle(path)
+        size = os.fstat(handle).st_size
+        if size <= self._bytes:  # of one that is too short, what is there may be all that is asked
+            return handle
+        os.close(handle)
+        raise DataFileError(
+            f"{self.label}, chunk {number}, cannot be read: {path} has {size:,} bytes, and its "
+            f"elements are {self._bytes:,}; write it again"
+        )
+
+    @cached_property
+    def _bytes(self) -> int:
+        return math.prod(self.chunks) * np.dtype(self.kind).itemsize
 
 
 def within(one: slice, length: int) -> Iterator[tuple[int, slice, slice]]:
