@@ -133,6 +133,21 @@ def test_headers_that_lie(tmp_path: Path, header: bytes) -> None:
     assert isinstance(caught.value, errors.SpeedcubeError)
 
 
+@pytest.mark.parametrize(("kind", "most"), [("<f8", 64), ("<c16", 63)])
+def test_headers_of_too_many_axes(tmp_path: Path, kind: str, most: int) -> None:
+    number = np.ones((), kind)
+    for count in (most, most + 1):
+        told = {"descr": kind, "fortran_order": False, "shape": (1,) * count}
+        with (tmp_path / "x.npy").open("wb") as file:
+            np.lib.format.write_array_header_1_0(file, told)
+            file.write(number.tobytes())
+        if count == most:
+            assert sc.open(tmp_path / "x.npy").compute().shape == (1,) * most
+    text = rf"x\.npy cannot be read: its header is wrong \({most + 1} axes; an array has at most 64"
+    with pytest.raises(errors.UnsafeFileError, match=text):
+        sc.open(tmp_path / "x.npy")
+
+
 def test_objects_are_never_unpickled(tmp_path: Path) -> None:
     class Code:
         def __reduce__(self) -> Any:

@@ -37,6 +37,7 @@ _WRONG: Final = (
     *(ValueError, TypeError, SyntaxError, ArithmeticError, EOFError, RecursionError),
     *(TokenError, MemoryError, LookupError, AttributeError, AssertionError),
 )
+_AXES: Final = 64  # of NumPy's arrays
 _HEADERS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -254,6 +255,9 @@ def _header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
         shape, fortran, dtype = _HEADERS[version](file)
     if any(type(n) is not int or n < 0 for n in shape) or math.prod(shape) >= 2**63:
         raise ValueError(f"shape {shape}")
+    if len(shape) + (dtype.kind == "c") > _AXES:  # the parts of complex numbers are an axis
+        most = f"{_AXES}, one of complex numbers {_AXES - 1}"
+        raise ValueError(f"{len(shape)} axes; an array has at most {most}")
     return shape, fortran, dtype
 
 
