@@ -386,3 +386,23 @@ def test_one_array_has_no_other_in_it(tmp_path: Path, name: str) -> None:
             begin()
         assert str(caught.value).endswith(f"none named {name!r}: open it without a name")
     assert np.array_equal(sc.from_zarr(tmp_path / "x.zarr", "").compute(), DATA)
+
+
+def test_bytes_and_addresses_of_this_machine_are_paths(tmp_path: Path) -> None:
+    place = tmp_path / "a b*"
+    place.mkdir()
+    np.save(place / "x.npy", DATA)
+    np.savez(place / "x.npz", a=DATA)
+    sc.asarray(DATA).to_zarr(place / "x.zarr")
+    for name in ("x.npy", "x.npz", "x.zarr"):
+        path = place / name
+        for one in (os.fsencode(path), f"file://{path}", f"file://localhost{path}", path.as_uri()):
+            assert np.array_equal(sc.open(one).compute(), DATA)
+            assert np.array_equal(sc.open([one, path])[1].compute(), DATA)
+    assert sc.open(f"file://{tmp_path}/*/?.npy").shape == (1, 4, 6)
+    for wrong, told in ((b"nope.npy", "'nope.npy'"), (f"file://{place}/y.npy", f"'{place}/y.npy'")):
+        with pytest.raises(FileNotFoundError) as caught:
+            sc.open(wrong)
+        assert str(caught.value).endswith(told)
+    with pytest.raises(FileNotFoundError, match="there is no Zarr array or group"):
+        sc.open(f"file://elsewhere{place}/x.npy")

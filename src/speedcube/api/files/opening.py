@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from ..joining import stack
 from .parquet import is_parquet, the_column
 from .tiles import read_by_tiles
 
+_LOCAL: Final = "file://"
+
 
 def open(path: Any, name: str | None = None) -> Array:
     """Open an array that lies in files; it is read, a box at a time, when it is computed.
@@ -32,11 +35,12 @@ def open(path: Any, name: str | None = None) -> Array:
 
     Parameters
     ----------
-    path : str, Path, or list of them
+    path : str, bytes, Path, or list of them
         A ``.npy``, ``.npz`` or ``.parquet`` file; a Zarr array or group (a folder, or an address
         that Zarr opens); a pattern such as ``"run-*.npy"``, a folder of files, or a list of them:
         equal arrays, which are stacked along a new first axis, in the order of their names or of
-        the list. Rows of Parquet files follow one another, as `from_parquet` has it.
+        the list. Rows of Parquet files follow one another, as `from_parquet` has it. Any of them
+        may be an address that begins with ``file://``.
     name : str, optional
         The array in a Zarr group or in a ``.npz`` file, or the column, if there are several.
 
@@ -60,10 +64,11 @@ def open(path: Any, name: str | None = None) -> Array:
     np.float64(3.0)
     """
     if isinstance(path, (list, tuple)):
-        if path and all(is_parquet(os.fspath(one)) for one in path):
-            return the_column(path, name)
-        return _stacked([os.fspath(one) for one in path], name)
-    place = os.fspath(path)
+        places = [_place(one) for one in path]
+        if places and all(map(is_parquet, places)):
+            return the_column(places, name)
+        return _stacked(places, name)
+    place = _place(path)
     if not _is_zarr(place) and is_parquet(place):  # which looks at all files of a folder
         return the_column(place, name)
     if "://" in place or _is_zarr(place):
@@ -210,6 +215,16 @@ def of_sliceable(
     own = (chunks_of(array) if stored is None else stored) or together(shape, dtype.itemsize)
     tiles = Sliceable(array, shape, own, label, complete, as_opened(array))
     return read_by_tiles(tiles, dtype, chunks)
+
+
+def _place(path: Any) -> str:
+    """``path`` as text; of an address of this machine, the path there."""
+    place: str = os.fsdecode(path)
+    host, slash, rest = place.removeprefix(_LOCAL).partition("/")
+    if not place.startswith(_LOCAL) or not slash or host not in ("", "localhost"):
+        return place
+    local = slash + rest
+    return local if os.path.lexists(local) else unquote(local)
 
 
 def _is_zarr(place: str) -> bool:
