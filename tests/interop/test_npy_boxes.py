@@ -15,6 +15,7 @@ import speedcube as sc
 from speedcube.engine.streams import along
 from speedcube.interop.readers import npy
 from speedcube.interop.readers.npy import open_npy
+from speedcube.numbers import bytes_text
 
 WIDE = np.arange(30 * 40 * 50, dtype="int32").reshape(30, 40, 50)
 
@@ -143,3 +144,29 @@ def test_arrays_of_no_elements(tmp_path: Path, shape: tuple[int, ...]) -> None:
         assert found.compute().shape == shape
         np.testing.assert_array_equal(found.sum(axis=0).compute(), nothing.sum(axis=0))
         np.testing.assert_array_equal((found[::-1] + 1).compute(), nothing)
+
+
+def test_a_plan_says_what_is_read_of_pieces_that_lie_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[int] = []
+    read_pieces = npy.read_pieces
+
+    def pieces(handle: int, start: int, step: int, size: int, out: Any) -> int:
+        counted.append(out.size)
+        return read_pieces(handle, start, step, size, out)
+
+    monkeypatch.setattr(npy, "read_pieces", pieces)
+    data = np.arange(2_000_000.0).reshape(2000, 1000)
+    np.save(tmp_path / "x.npy", data)
+    np.savez_compressed(tmp_path / "y.npz", y=data)
+    x, packed = sc.open(tmp_path / "x.npy"), sc.open(tmp_path / "y.npz")
+    apart: Any = ((np.s_[::100, 5], 160, 15), (np.s_[::500], 32_000, 4))
+    for item, size, chunks in apart:
+        counted.clear()
+        assert np.array_equal(x[item].compute(on="core"), data[item])
+        assert sum(counted) == size
+        assert f"reads {bytes_text(size)} of 16 MB of x.npy, {chunks} of 16" in repr(x[item].plan())
+    assert "reads 16 kB of 16 MB of x.npy, 1 of 16 chunks" in repr(x[3:5].plan())
+    assert "reads 16 MB of 16 MB of x.npy, 16 of 16 chunks" in repr(x[:, ::2].plan())
+    assert "reads 15.72 MB of 16 MB of y.npz:y, 15 of 16 chunks" in repr(packed[::100, 5].plan())

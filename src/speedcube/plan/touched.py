@@ -87,6 +87,7 @@ def of_leaves(leaves: Sequence[Leaf]) -> tuple[int, int]:
     if (counted := getattr(source.tiles, "touched", None)) is not None:  # of chunks that differ
         size, count = counted(one.box)
         return size, count
+    pieces: int | None = getattr(source.tiles, "pieces_bytes", lambda _: None)(one.box)
     size, count = dtypes.itemsize(source.dtype), 1
     for n, chunk, along in zip(source.shape, source.tiles.chunks, one.box, strict=True):
         first, last = along.start // chunk, (along.stop - 1) // chunk
@@ -96,4 +97,4 @@ def of_leaves(leaves: Sequence[Leaf]) -> tuple[int, int]:
             chunks = len(range(along.start, along.stop, along.step))
             extent = min(n, chunks * chunk)
         size, count = size * extent, count * chunks
-    return size, count
+    return size if pieces is None else pieces, count

@@ -128,9 +128,8 @@ class NpyFile:
         ends = (s.start + (n - 1) * s.step for s, n in zip(box, counts, strict=True))
         span, asked = _flat(ends, self.shape) + 1 - first, math.prod(counts)
         down, run = self._pieces(box, counts) if span > asked else ([], asked)
-        between = (span - asked) * self.itemsize * run // asked  # of two pieces
         straight = out.dtype == np.dtype(self.kind) and out.flags.c_contiguous
-        far = between > _NEAR or run * self.itemsize >= _LEAST_PIECE
+        far = self._is_far(span, asked, run)
         if straight and span > asked and far and len(down) == 1:
             step = c_strides(self.shape)[down[0]] * box[down[0]].step
             size = run * self.itemsize
@@ -155,6 +154,23 @@ class NpyFile:
         self._bytes(handle, start, memory)
         strides = (s * k * self.itemsize for s, k in zip(c_strides(self.shape), steps, strict=True))
         out[...] = as_strided(memory, counts, tuple(strides))
+
+    def pieces_bytes(self, box: Box) -> int | None:
+        """Bytes that are read for ``box`` where only those that are asked for are; else None."""
+        counts = tuple(len(range(s.start, s.stop, s.step)) for s in box)
+        ends = (s.start + (n - 1) * s.step for s, n in zip(box, counts, strict=True))
+        asked = math.prod(counts)
+        span = _flat(ends, self.shape) + 1 - _flat((s.start for s in box), self.shape)
+        if self.decodes or not asked or not np.dtype(self.kind).isnative:
+            return None
+        down, run = self._pieces(box, counts) if span > asked else ([], asked)
+        alone = span == asked or (len(down) == 1 and self._is_far(span, asked, run))
+        return asked * self.itemsize if alone else None
+
+    def _is_far(self, span: int, asked: int, run: int) -> bool:
+        """Whether pieces of ``run`` elements are read one by one: long, or far from the next."""
+        between = (span - asked) * self.itemsize * run // asked  # of two pieces
+        return between > _NEAR or run * self.itemsize >= _LEAST_PIECE
 
     def _pieces(self, box: Box, counts: tuple[int, ...]) -> tuple[list[int], int]:
         """The axes along which ``box`` is pieces that lie apart, and the elements of one."""
