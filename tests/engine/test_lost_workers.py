@@ -228,9 +228,12 @@ def test_a_stopped_worker_is_done_without(
         assert _bits(EXPRESSIONS[2], client, worker_timeout=LIMIT) == wanted[2]
         assert LIMIT - 2 < time.monotonic() - began < LIMIT + SLACK
         said = [line for line in capfd.readouterr().err.splitlines() if "speedcube" in line]
-        assert len(said) == 1
+        assert len(said) == 2
         assert f"no sign of life from worker {address}" in said[0]
         assert f"tasks; after {LIMIT} s without it (worker_timeout=)" in said[0]
+        assert f"worker {address} (" in said[1]
+        assert ") is given up, after " in said[1]
+        assert "make again what they need of that (3 are there)" in said[1]
         began = time.monotonic()  # it is known now
         for make, bits in zip(EXPRESSIONS, wanted, strict=True):
             assert _bits(make, client) == bits

@@ -17,6 +17,7 @@ import speedcube as sc
 from speedcube.engine.clusters import own, roster
 from speedcube.engine.clusters.asked.calls import Calls, PlanCall
 from speedcube.engine.clusters.asked.outcomes import values_of
+from speedcube.engine.clusters.patience import Listed, Quiet, interval
 from speedcube.engine.clusters.submission import settled
 from speedcube.errors import WorkerError
 
@@ -28,7 +29,7 @@ pytestmark = [
 ]
 distributed = pytest.importorskip("distributed")
 
-LIMIT: Final = 3  # seconds: a silent worker is known as such after five
+LIMIT: Final = 3  # seconds: the shortest silence that tells of a worker
 HANG: Final = 60
 WORKERS: Final = 3
 ARRAYS: Final = 8
@@ -213,6 +214,47 @@ def test_an_array_that_lies_with_a_stopped_worker_of_another_is_read(another: An
 def _slowly(number: int) -> int:
     time.sleep(1)
     return number
+
+
+def _first_said(workers: int, limit: float, beat: float, stopped: int) -> tuple[float, set[int]]:
+    """When anybody is first called silent, and who, where ``stopped`` of them give no sign."""
+    quiet, passed, now = Quiet(), interval(workers), 0.0
+    while now < 200:
+        now += passed
+        seen = [0.0 if k < stopped else now // beat for k in range(workers)]
+        there = [Listed(f"w{k}", ("s", f"w{k}", ""), k, at) for k, at in enumerate(seen)]
+        silent = quiet.after(passed, there, limit)
+        if silent:
+            return now, {int(worker.name) for worker in silent}
+    return now, set()
+
+
+def test_from_when_on_a_worker_is_silent() -> None:
+    """After five seconds, or as many as are waited; the first look comes before the first two."""
+    for limit, wanted in ((3, 4), (4.5, 6), (5, 6), (60, 6)):
+        assert _first_said(4, limit, 0.5, stopped=2) == (wanted, {0, 1}), limit
+
+
+@pytest.mark.parametrize("workers", [1, 10, 11, 49, 50, 199, 200, 300, 1_000])
+def test_who_is_asked_less_often_is_not_silent(workers: int) -> None:
+    """However short a time is waited: of many workers, who are asked less often, a longer one."""
+    beat = distributed.scheduler.heartbeat_interval(workers)
+    assert _first_said(workers, 0.1, beat, stopped=0)[1] == set()
+    assert _first_said(workers, 0.1, beat, stopped=1)[1] == {0}
+
+
+def test_a_line_says_who_is_given_up(ours: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    pids = _workers(ours)
+    first, second, _ = pids
+    made = ours.submit(_slowly, 3, pure=False, workers=[first], allow_other_workers=True)
+    while not ours.processing()[first]:
+        time.sleep(0.01)
+    with _stopped(pids[first]):
+        assert _in_time(lambda: _called(ours, _total, [made], [second])) == 3
+    (line,) = [one for one in capfd.readouterr().err.splitlines() if "is given up" in one]
+    assert f"speedcube: worker {first} (" in line
+    assert " s without a sign of life (worker_timeout=3), and with it arrays that lie" in line
+    assert line.endswith(": others go on, and make again what they need of that (2 are there)")
 
 
 @pytest.mark.parametrize("whose", ["ours", "another"])

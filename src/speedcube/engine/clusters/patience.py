@@ -19,7 +19,7 @@ from ...dataclass import dataclass
 from ...errors import ParameterError
 from ...late import dask
 
-SAY: Final = 5.0  # seconds of silence until something is said
+SAY: Final = 5.0  # seconds of silence until something is said, at most
 LOOK: Final = 1.0  # seconds between looks
 DEFAULT: Final = 60.0
 _SETTING: Final = "speedcube.worker-timeout"
@@ -82,6 +82,16 @@ def interval(workers: int) -> float:
     return max(LOOK, workers / 100)
 
 
+def _least(workers: int, limit: float) -> float:
+    """Seconds without a heartbeat that are silence, where ``limit`` seconds are waited for one.
+
+    Many workers are asked to give a sign of life less often: some seconds are none.
+    """
+    # Dask's time between two heartbeats of so many workers, at most.
+    beat = LOOK if workers < 50 else max(2 * LOOK, 1 + workers / 200)
+    return max(min(SAY, limit), 3 * interval(workers), 2 * beat + interval(workers))
+
+
 @dataclass
 class Quiet:
     """For how long workers have been silent while this looked."""
@@ -89,8 +99,11 @@ class Quiet:
     _seen: dict[WorkerKey, tuple[float, float]] = field(default_factory=dict)
     empty: float = 0.0  # seconds without any worker
 
-    def after(self, passed: float, listed: Iterable[Listed]) -> dict[Listed, float]:
-        """Seconds of silence of those who are silent, ``passed`` seconds after the last look."""
+    def after(self, passed: float, listed: Iterable[Listed], limit: float) -> dict[Listed, float]:
+        """Seconds of silence of those who are silent, ``passed`` seconds after the last look.
+
+        ``limit`` seconds are waited for them.
+        """
         there = list(listed)
         passed = min(passed, 2 * interval(len(there)))
         self.empty = 0.0 if there else self.empty + passed
@@ -99,8 +112,7 @@ class Quiet:
             last_seen, silent = before.get(worker.key, (None, 0.0))
             same = last_seen == worker.last_seen
             self._seen[worker.key] = (worker.last_seen, silent + passed if same else 0.0)
-        # Many workers are asked to give a sign of life less often: some seconds are no silence.
-        least = max(SAY, 3 * interval(len(there)))
+        least = _least(len(there), limit)
         silences = {worker: self._seen[worker.key][1] for worker in there}
         return {worker: silent for worker, silent in silences.items() if silent >= least}
 

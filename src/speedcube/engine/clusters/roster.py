@@ -92,7 +92,11 @@ async def _ask(watch: Watch, new: list[Listed], answers: bool) -> bool:
                     failed[one] = failure
             if asked:
                 there, silent = await watch.look()
-                lost |= {*asked} - {*there} | {*await watch.hopeless(silent, awaited)}
+                given_up = await watch.hopeless(silent, awaited)
+                left = len({*alive(there)} - {*silent})
+                if left:
+                    watch.say_given_up({one: silent[one] for one in given_up}, awaited, left)
+                lost |= {*asked} - {*there} | {*given_up}
                 for one in lost & {*asked}:
                     asked.pop(one).cancel()
     finally:

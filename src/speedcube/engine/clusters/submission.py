@@ -158,7 +158,10 @@ async def _is_stuck(
     if not silent:
         return False
     # Also those that were given up before: Dask moves tasks to them, since they have nothing to do.
-    given_up = await watch.hopeless(silent, await submission.awaited(silent))
-    if given_up and not {*alive(there)} - {*silent}:
+    awaited = await submission.awaited(silent)
+    given_up = await watch.hopeless(silent, awaited)
+    left = len({*alive(there)} - {*silent})
+    if given_up and not left:
         raise none_left(watch.client, watch.limit, there)
+    watch.say_given_up({one: silent[one] for one in given_up}, awaited, left)
     return bool(given_up)

@@ -59,7 +59,7 @@ class Watch:
         ]
         now = time.monotonic()
         passed, self._looked = now - self._looked, now
-        return there, self.silence.after(passed, there)
+        return there, self.silence.after(passed, there, self.limit)
 
     async def told(self, topic: str) -> Sequence[Any]:
         """The last events of ``topic`` that the scheduler has."""
@@ -72,16 +72,35 @@ class Watch:
     ) -> list[Listed]:
         """Those of ``silent`` to go on without, where something is ``awaited`` of them."""
         given_up = []
+        keys = {worker.key for worker in silent}
+        self._used = {key: used for key, used in self._used.items() if key in keys}
         for worker, seconds in silent.items():
             if worker not in awaited:
                 continue
+            seen = worker.key in self._used
             busy = await self._is_busy(worker)
+            if worker.key in self._used and not seen:
+                continue  # the next look tells whether its process runs
             if busy or seconds < self.limit:
                 self._say(worker, seconds, awaited[worker], busy)
             else:
                 given_up.append(worker)
         _given_up.update((worker.key, worker.last_seen) for worker in given_up)
         return given_up
+
+    def say_given_up(
+        self, given_up: Mapping[Listed, float], awaited: Mapping[Listed, str], left: int
+    ) -> None:
+        """Say without which workers, silent for so many seconds, this computation goes on."""
+        for worker, seconds in given_up.items():
+            self.sayings.say(
+                f"worker {worker} is given up, after {seconds:.0f} s without a sign of life "
+                f"(worker_timeout={self.limit:g}), and with it {awaited[worker]}: others go on, "
+                f"and make again what they need of that ({left} are there)",
+                worker.key,
+                worker.last_seen,
+                "given up",
+            )
 
     def say_gone(self, gone: Sequence[str], left: int) -> None:
         """Say which workers this computation has lost."""
