@@ -151,7 +151,7 @@ CHAOS, CHURN = "faults/faults-2cores", "faults/churn-60min-2cores"
 KILLS, MANY = "faults/kills-2cores", "faults/many-workers-2cores"
 REAL = "faults/many-workers-8cores"
 OVERHEADS, DRIVER = "faults/overheads-2cores", "faults/killed-driver-2workers"
-LONG = "faults/killed-driver-long-2cores"
+LONG, LOOPS = "faults/killed-driver-long-2cores", "faults/killed-loop-2cores"
 FAULTS: Final = (
     Row(
         "faults of six kinds over twelve programs; wrong bits or errors; hangs; files or processes "
@@ -202,6 +202,16 @@ FAULTS: Final = (
         "the same of a mean that takes 24 s, twice",
         tuple(Number(LONG, ("ratios", k), "{:.2f}") for k in range(2)),
         "one core, free",
+    ),
+    Row(
+        "a `checkpointed` loop of some 20 s that is killed at 60 % and started again, of 1,000 "
+        "numbers; of 16 MB: steps taken twice, of all; the time over the undisturbed one",
+        tuple(
+            Number(LOOPS, ("loops", name, 0, place), form)
+            for name in ("1,000 numbers", "16 MB")
+            for place, form in (("again", "{:.1%}"), ("ratio", "{:.2f}"))
+        ),
+        LOADED,
     ),
     Row(
         "processor time with `checkpoint=`, over that without, less 1",

@@ -67,9 +67,13 @@ def written_whole(
     mode: int | None = None,
     durable: bool = False,
     inside: int | None = None,
+    draft: Path | None = None,
 ) -> Iterator[BinaryIO]:
-    """The same of what is written inside the block; if that raises, the file stays as it was."""
-    draft = Path(path).with_name(f".speedcube-{os.urandom(8).hex()}.part")
+    """The same of what is written inside the block; if that raises, the file stays as it was.
+
+    ``draft`` is its name until it is whole, where the caller removes what a kill leaves of it.
+    """
+    draft = draft or Path(path).with_name(f".speedcube-{os.urandom(8).hex()}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     handle = os.open(draft, flags, mode or 0o666, dir_fd=inside)
     try:

@@ -10,11 +10,13 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Final
 
 import dask.array as da
 import numpy as np
@@ -23,15 +25,30 @@ from oracle import assert_same_bits
 
 import speedcube as sc
 from speedcube.api.files import loops
-from speedcube.engine.keeping import states
+from speedcube.engine.keeping import aside, states
 from speedcube.errors import CheckpointError, ParameterError, ParameterTypeError
+
+EACH: Final = loops.EACH
+SHARE: Final = loops._SHARE
 
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The state is written whenever it can be."""
+    """The state is written whenever it can be, before the next step is taken."""
     monkeypatch.setattr(loops, "EACH", 0.0)
     monkeypatch.setattr(loops, "_SHARE", 1e9)
+    monkeypatch.setattr(aside, "COPIED", -1)
+
+
+class Clock:
+    """What tells the time to a loop and to its writes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.began = self.now = time.monotonic()
+        self.used = 0.0
+        told = {"monotonic": lambda: self.now, "thread_time": lambda: self.used}
+        for module in (loops, aside):
+            monkeypatch.setattr(module, "time", SimpleNamespace(**told))
 
 
 class Stopped(Exception):
@@ -216,6 +233,92 @@ def test_a_full_disk_and_two_loops(
     assert not list(tmp_path.iterdir())
 
 
+def test_the_loop_goes_on_while_a_state_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what is written is the state as it was, though the steps write over it."""
+    monkeypatch.setattr(aside, "COPIED", 1 << 20)
+    write, taken, kept = states.StateFile.write, [0], list[tuple[int, float]]()
+    far = threading.Event()
+
+    def slowly(file: states.StateFile, state: states.KeptState) -> None:
+        kept.append((state.step, taken[0]))
+        assert far.wait(60), "it waits for the disk"
+        write(file, state)
+
+    def step(u: Any) -> Any:
+        u += 1
+        taken[0] += 1
+        if taken[0] == 7:
+            far.set()
+        if taken[0] == 9:
+            raise Stopped
+        return u
+
+    monkeypatch.setattr(states.StateFile, "write", slowly)
+    with pytest.raises(Stopped):
+        sc.checkpointed(step, np.zeros(3), 20, tmp_path)
+    assert kept[0] == (1, 1)
+    (path,) = tmp_path.glob("*.npz")  # what was being written is there
+    with zipfile.ZipFile(path) as archive:
+        told = json.loads(archive.read("record.json").partition(b"\n")[2])
+    assert told["step"] == kept[-1][0]
+    with np.load(path) as arrays:
+        assert arrays["0"].tolist() == [kept[-1][0]] * 3
+
+
+def test_a_full_disk_while_the_loop_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(aside, "COPIED", 1 << 20)
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(states, "written_whole", full)
+    sc.checkpointed(_heat, _start(), 9, tmp_path)
+    assert capfd.readouterr().err.count("cannot be written (No space left on device)") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("cost", "most"), [(0.0, 0.3), (0.015, 0.6), (0.045, 1.6)])
+@pytest.mark.parametrize("copied", [-1, 1 << 20])
+def test_how_often_a_state_is_written(
+    cost: float, most: float, copied: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four times a second where a write costs little; at most 3 % of the time."""
+    for module, name, value in ((loops, "EACH", EACH), (loops, "_SHARE", SHARE)):
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(aside, "COPIED", copied)
+    clock, write, at = Clock(monkeypatch), states.StateFile.write, list[float]()
+
+    def noted(file: states.StateFile, state: states.KeptState) -> None:
+        at.append(clock.now)
+        write(file, state)
+        if copied < 0:
+            clock.now += cost
+        clock.used += cost
+
+    def step(u: Any) -> Any:
+        clock.now += 0.1
+        return u + 1
+
+    given = aside.StateWriter.write
+
+    def at_once(writer: aside.StateWriter, *told: Any) -> None:
+        given(writer, *told)
+        if writer._running is not None:
+            writer._running.exception()  # waits
+
+    monkeypatch.setattr(states.StateFile, "write", noted)
+    monkeypatch.setattr(aside.StateWriter, "write", at_once)
+    sc.checkpointed(step, sc.arange(3.0), 100, tmp_path)
+    between = np.diff([clock.began, *at])
+    assert between.max() <= most + cost
+    assert between[1:].min() >= max(0.25, cost / 0.06) - 1e-6
+    assert between[2:].min() >= max(0.25, cost / 0.03) - 1e-6
+
+
 def test_bad_input(tmp_path: Path) -> None:
     for n, every in ((-1, 1), (1.5, 1), (True, 1), (3, 0)):
         with pytest.raises(ParameterError, match="checkpointed takes a number of steps as"):
@@ -253,6 +356,8 @@ def test_a_program_that_is_killed(tmp_path: Path) -> None:
             assert time.monotonic() < deadline
             time.sleep(0.005)
         first.send_signal(signal.SIGKILL)
+    (kept,) = tmp_path.glob("*.npz")
+    kept.with_suffix(".part").write_bytes(b"half")  # it was killed in the middle of a write
     again = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "goes on with step" in again.stderr
     u = sc.arange(5.0)

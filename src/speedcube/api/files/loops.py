@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import field
+from functools import partial
 from numbers import Integral
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ import numpy as np
 from ...dataclass import dataclass
 from ...engine.clusters.fingerprint import sources
 from ...engine.clusters.patience import Sayings
+from ...engine.keeping.aside import StateWriter
 from ...engine.keeping.claims import DamagedError
 from ...engine.keeping.identity import Identity, NoIdentityError
 from ...engine.keeping.states import KeptState, StateFile
@@ -23,8 +25,8 @@ from ..array import Array
 from ..sources import asarray
 from ..together import persist
 
-EACH: Final = 1.0  # seconds between two writes of the file, at least
-_SHARE: Final = 0.02  # of the time, at most, that writing takes
+EACH: Final = 0.25  # seconds between two writes of the file, at least
+_SHARE: Final = 0.03  # of the time, at most, that writing takes of the loop and of a processor
 
 
 def checkpointed(
@@ -50,7 +52,7 @@ def checkpointed(
     n : int
         How many steps.
     directory : str or path
-        Where the state is kept, about once a second.
+        Where the state is kept, up to four times a second; for larger states more seldom.
     every : int, optional
         Steps that are computed together, and after which the state can be kept.
     on : str, Client or rung, optional
@@ -126,7 +128,6 @@ class Loop:
     on: Any
     sayings: Sayings = field(default_factory=Sayings)
     _written: float = field(default_factory=time.monotonic)
-    _took: float = 0.0
 
     def run(self, file: StateFile, state: Any) -> Any:
         """The last state, from ``state`` after the first step, or from what ``file`` has."""
@@ -134,11 +135,15 @@ class Loop:
         if kept is not None:
             done, state = kept.step, _built(kept.tree, kept.arrays)
             self.sayings.say(f"goes on with step {done:,} of {self.n:,}, which {file.path} has")
-        while done < self.n:
-            if done % self.every == 0:
-                state = self._kept(file, done, state)
-            state, done = self.step(state), done + 1
-        return self.in_memory(state)
+        writer = StateWriter(file, partial(self._failed, file))
+        try:
+            while done < self.n:
+                if done % self.every == 0:
+                    state = self._kept(writer, done, state)
+                state, done = self.step(state), done + 1
+            return self.in_memory(state)
+        finally:
+            writer.finish()
 
     def in_memory(self, state: Any) -> Any:
         """``state`` with the values of its arrays."""
@@ -148,26 +153,24 @@ class Loop:
         values = iter(persist(*lazy, on=self.on) if lazy else ())
         return _built(tree, [next(values) if isinstance(one, Array) else one for one in leaves])
 
-    def _kept(self, file: StateFile, done: int, state: Any) -> Any:
-        """``state`` in memory, and in the file, if it is time."""
+    def _kept(self, writer: StateWriter, done: int, state: Any) -> Any:
+        """``state`` in memory, and on its way to the file, if it is time."""
         state = self.in_memory(state)
         began = time.monotonic()
-        if began - self._written < max(EACH, self._took / _SHARE):
+        if began - self._written < EACH or not writer.is_free():
             return state
-        leaves: list[Any] = []
-        tree = _flattened(state, leaves)
-        arrays = [np.asarray(one) for one in leaves]
-        try:
-            file.write(KeptState(done, tree, arrays))
-        except OSError as err:
-            self.sayings.say(
-                f"{file.path} cannot be written ({err.strerror}): this loop goes on, and if it is "
-                "killed it begins from what the file had before",
-                "write",
-            )
-        self._written = time.monotonic()
-        self._took = self._written - began
+        if began - self._written >= writer.cost / _SHARE:
+            leaves: list[Any] = []
+            writer.write(done, _flattened(state, leaves), leaves, began)
+            self._written = time.monotonic()
         return state
+
+    def _failed(self, file: StateFile, err: OSError) -> None:
+        self.sayings.say(
+            f"{file.path} cannot be written ({err.strerror}): this loop goes on, and if it is "
+            "killed it begins from what the file had before",
+            "write",
+        )
 
     def _read(self, file: StateFile) -> KeptState | None:
         try:

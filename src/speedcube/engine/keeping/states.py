@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -36,6 +38,16 @@ class StateFile(Claim):
 
     SUFFIX = ".npz"
 
+    @property
+    def _draft(self) -> Path:
+        return self.path.with_suffix(".part")
+
+    def open(self) -> None:
+        """As a `Claim`; what a program that was killed while it wrote has left is removed."""
+        super().open()
+        with suppress(OSError):
+            self._draft.unlink()
+
     def read(self) -> KeptState | None:
         """What the file says; None where there is none; `DamagedError` for what it cannot be."""
         try:
@@ -55,7 +67,7 @@ class StateFile(Claim):
     def write(self, state: KeptState) -> None:
         """Replace the file; `OSError` where that cannot be, and the older one stays."""
         with (
-            written_whole(self.path, mode=OWN_FILE, durable=True) as file,
+            written_whole(self.path, mode=OWN_FILE, durable=True, draft=self._draft) as file,
             zipfile.ZipFile(file, "w") as archive,
         ):
             hashes = []
