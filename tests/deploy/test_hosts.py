@@ -45,15 +45,16 @@ class Cluster:
                 cwd=self.folder,
             )
 
-    def digest(self, *words: str, cut: bool = False) -> str:
+    def digest(self, *words: str, cut: bool = False, after: Path | None = None) -> str:
         """The hash that a program of docs/deploy prints, run on the last host.
 
-        With ``cut`` nothing passes for a while from when it has just reached the scheduler.
+        With ``cut`` nothing passes for a while from when it has just reached the scheduler, or has
+        written the file ``after``.
         """
         known = self.clients()
         last = [*self.hosts.inside][-1]
         program = self.start(last, str(DEPLOY / words[0]), "--on", self.address, *words[1:])
-        while cut and self.clients() < known + 1:
+        while cut and not (after.exists() if after else self.clients() > known):
             assert program.poll() is None, "it ended before anything was cut"
             time.sleep(0.05)
         if cut:
@@ -152,4 +153,18 @@ def test_training_on_two_hosts_far_apart(tmp_path: Path) -> None:
     words = ("training.py", "--steps", "5")
     with cluster(2, tmp_path, DROP) as ours:
         found = ours.digest(*words, "--out", str(tmp_path / "run"))
+    assert found == here(*words, "--out", str(tmp_path / "alone"))
+
+
+def test_training_after_twenty_seconds_without_a_word(tmp_path: Path) -> None:
+    """In the middle of its steps a job ends, and says what it kept; started again it goes on."""
+    pytest.importorskip("torch")
+    words = ("training.py", "--steps", "20", "--pause", "0.3")
+    out = ("--out", str(tmp_path / "run"))
+    with cluster(2, tmp_path, 0.0) as ours:
+        began = tmp_path / "run" / "checkpoints" / "step-00000003"
+        with pytest.raises(AssertionError, match="Kept: the checkpoint of step"):
+            ours.digest(*words, *out, cut=True, after=began)
+        time.sleep(CUT)
+        found = ours.digest(*words, *out)
     assert found == here(*words, "--out", str(tmp_path / "alone"))
