@@ -38,6 +38,7 @@ from ..worker import agent
 from . import claims, placement, scheduler, timeouts
 from .failures import STOPPED, Failure, failure_of, root
 from .request import JobRequest
+from .scheduler import Answers
 from .timeouts import Rank
 from .words import behind
 
@@ -67,19 +68,15 @@ class Attempt:
     failures: list[Failure] = field(default_factory=list)
     waits: bool = False  # for a worker that is busy, and has said so
     durations: deque[float] = field(default_factory=lambda: deque(maxlen=101))
+    _answers: Answers = field(default_factory=Answers)
 
     def start(self) -> None:
         """Open the rendezvous on rank 0's worker and submit a task for each rank."""
         settings, job, first = self.request.settings, self.request.settings.job, self.places[0]
         ours = settings.environment is not None  # our own cluster: all ranks are on this machine
+        given = job, self.number, first.host, ours
         opened = scheduler.ask_workers(
-            self.client,
-            agent.open_rendezvous,
-            job,
-            self.number,
-            first.host,
-            ours,
-            workers=[first.worker],
+            self.client, agent.open_rendezvous, *given, workers=[first.worker]
         )
         port, store = opened[first.worker]
         call = self.request.call
@@ -227,8 +224,10 @@ class Attempt:
                 self.client, claims.look, job=self.request.settings.job, workers=workers
             )
         except scheduler.LOST as err:
-            self.failures.append(self._failure(0, Cause.SCHEDULER, scheduler.lost_text(err)))
+            if not self._answers.are_awaited(self.client, self.ranks.values()):
+                self.failures.append(self._failure(0, Cause.SCHEDULER, scheduler.lost_text(err)))
             return
+        self._answers.since = now
         self._wait_for(busy, now)
         for rank in self.ranks.values():
             if not rank.heard and rank.place.worker in lately:

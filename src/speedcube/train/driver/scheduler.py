@@ -10,11 +10,15 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, wait
 from contextlib import suppress
+from dataclasses import field
 from typing import Any, Final
 
+from ...dataclass import dataclass
+from ...engine.clusters.patience import worker_timeout
 from ...errors import WorkerError
 from ..patience import BUSY, Vitals, vitals
 from ..worker import agent
+from .timeouts import Rank
 
 ANSWER_SECONDS: Final = 5.0
 WORKERS_SECONDS: Final = 60.0  # to answer: busy ones take long
@@ -65,6 +69,22 @@ def ask_for_stacks(client: Any, job: str, workers: list[str]) -> dict[int, str]:
 def lost_text(err: BaseException) -> str:
     """One of `LOST` in words."""
     return f"the connection to the Dask scheduler is lost ({err or type(err).__name__})"
+
+
+@dataclass
+class Answers:
+    """Those of a scheduler, the last of them ``since``: it may be behind a network that is cut."""
+
+    since: float = field(default_factory=time.monotonic)
+
+    def are_awaited(self, client: Any, ranks: Iterable[Rank]) -> bool:
+        """Whether to wait for one: for `worker_timeout`, if ``client`` is still connected.
+
+        Of the ``ranks`` nobody can be heard meanwhile.
+        """
+        for rank in ranks:
+            rank.silence.heard()
+        return client.status == "running" and time.monotonic() - self.since < worker_timeout()
 
 
 class LostWorker(WorkerError):
