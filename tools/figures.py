@@ -204,14 +204,16 @@ FAULTS: Final = (
         "one core, free",
     ),
     Row(
-        "a `checkpointed` loop of some 20 s that is killed at 60 % and started again, of 1,000 "
-        "numbers; of 16 MB: steps taken twice, of all; the time over the undisturbed one",
+        "a `checkpointed` loop of some 20 s that is killed at 60 % and started again, twice of "
+        "1,000 numbers and twice of 16 MB: steps taken twice, of all; the time over the "
+        "undisturbed one",
         tuple(
-            Number(LOOPS, ("loops", name, 0, place), form)
+            Number(LOOPS, ("loops", name, k, place), form)
             for name in ("1,000 numbers", "16 MB")
+            for k in range(2)
             for place, form in (("again", "{:.1%}"), ("ratio", "{:.2f}"))
         ),
-        LOADED,
+        "two cores",
     ),
     Row(
         "processor time with `checkpoint=`, over that without, less 1",
