@@ -113,7 +113,7 @@ def steps(on: str) -> dict[str, float]:
         )
     x = sc.asarray(data)
     y = x + 1
-    for _ in range(3):
+    for _ in range(16):
         y.compute(**place)
     few = few_structure(y._expr)
     assert few is not None

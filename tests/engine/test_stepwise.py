@@ -154,8 +154,13 @@ def test_a_new_program_needs_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     def program(x: Any) -> Any:  # that no other test has, which would have made its kernel
         return (x * 3.25 - 1) * x - (7 - x) * (x + 0.5)
 
-    for _ in range(choice.OFTEN):
-        np.testing.assert_array_equal(program(sc.asarray(x)).compute(on="core"), program(x))
+    many, rest = np.arange(9000.0), choice.OFTEN_OF_FEW - choice.OFTEN
+    for one, often in ((many, choice.OFTEN), (x, rest)):
+        for _ in range(often):
+            found = program(sc.asarray(one)).compute(on="core")
+            np.testing.assert_array_equal(found, program(one))
+        with pytest.raises(TypeError, match="not callable"):
+            program(sc.asarray(many)).compute(on="core")
     with pytest.raises(TypeError, match="not callable"):
         program(sc.asarray(x)).compute(on="core")
     y = sc.asarray(x)

@@ -142,7 +142,7 @@ def note(target: Hashable, few: Structure, ready: Reusable, found: Structure) ->
 def _is_new(found: Structure) -> bool:
     """Whether there is no kernel for ``found`` yet, nor was it met often."""
     known = _known.get((targets()[0], None, found.key))
-    return known is None and found.operations > 0 and is_new(found.key)
+    return known is None and found.operations > 0 and is_new(found.key, found.size)
 
 
 def _most_of(found: Structure, rung: str) -> int:

@@ -18,6 +18,9 @@ MOST: Final = 1 << 14
 # Elements of any node of a program that was not seen often, and how often that is.
 FIRST: Final = 1 << 17
 OFTEN: Final = 2
+# Of few elements a kernel saves a tenth of a millisecond; to compile it takes hundreds of these.
+FEW: Final = 1 << 12
+OFTEN_OF_FEW: Final = 12
 
 _seen: dict[Hashable, int] = {}
 _MOST_SEEN: Final = 1024
@@ -58,11 +61,11 @@ def by_kernels() -> AbstractContextManager[None]:
     return limited_to(-1, -1)
 
 
-def is_new(key: Hashable) -> bool:
-    """Whether a structure was seen fewer than `OFTEN` times; it counts as seen once more."""
+def is_new(key: Hashable, size: int) -> bool:
+    """Whether a structure, now of ``size`` elements, was not seen often; it counts once more."""
     with _lock:
         times = _seen.get(key, 0)
-        if times >= OFTEN:
+        if times >= (OFTEN_OF_FEW if size <= FEW else OFTEN):
             return False
         while len(_seen) >= _MOST_SEEN:
             del _seen[next(iter(_seen))]
