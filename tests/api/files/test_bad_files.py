@@ -179,6 +179,10 @@ def test_stacks_that_lie(tmp_path: Path) -> None:
         (place / "info").write_bytes(pickle.dumps(info))
         with pytest.raises(errors.DataFileError, match="info does not say how the files lie"):
             sc.from_npy_stack(place)
+    for code in (b"\x8e", b"\x96"):  # bytes and a bytearray, which take memory at once
+        (place / "info").write_bytes(b"\x80\x05" + code + (1 << 62).to_bytes(8, "little") + b"x.")
+        with pytest.raises(errors.UnsafeFileError, match="info cannot be read"):
+            sc.from_npy_stack(place)
 
 
 @pytest.mark.parametrize("name", ["zarr.json", "c/0/0"])

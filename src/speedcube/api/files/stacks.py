@@ -49,12 +49,11 @@ def opened_stack(folder: Any) -> Array:
 
 
 def _info(path: str) -> tuple[tuple[tuple[int, ...], ...], np.dtype[Any], int]:
+    told = read_regular(path, _MOST)
     try:
-        found = _OnlyDtypes(io.BytesIO(read_regular(path, _MOST))).load()
-    except (OSError, MemoryError):
-        raise
-    except Exception as err:  # of pickles that lie anything is raised
-        raise UnsafeFileError(f"{path} cannot be read: {err}") from err
+        found = _OnlyDtypes(io.BytesIO(told)).load()
+    except Exception as err:  # of pickles that lie anything is raised, of lengths a MemoryError
+        raise UnsafeFileError(f"{path} cannot be read: {err or type(err).__name__}") from err
     try:
         chunks = tuple(tuple(int(n) for n in one) for one in found["chunks"])
         dtype, axis = found["dtype"], int(found["axis"])
