@@ -149,6 +149,7 @@ LOADED: Final = "two cores, loaded"
 KINDS: Final = ("SIGKILL", "SIGTERM", "retire", "scale down", "SIGSTOP")
 CHAOS, CHURN = "faults/faults-2cores", "faults/churn-60min-2cores"
 KILLS, MANY = "faults/kills-2cores", "faults/many-workers-2cores"
+PAIRED = "faults/paired-2cores"
 REAL = "faults/many-workers-8cores"
 OVERHEADS, DRIVER = "faults/overheads-2cores", "faults/killed-driver-2workers"
 LONG, LOOPS = "faults/killed-driver-long-2cores", "faults/killed-loop-2cores"
@@ -174,6 +175,14 @@ FAULTS: Final = (
         "seconds more with one kill, each beside an undisturbed run: in the middle; at most",
         tuple(Number(KILLS, ("kinds", "SIGKILL", place), "{:.2f}") for place in ("extra", "most")),
         LOADED,
+    ),
+    *(
+        Row(
+            f"the same of forty faults of the kind `{kind}` each, with `worker_timeout=3`",
+            tuple(Number(PAIRED, ("kinds", kind, place), "{:.2f}") for place in ("extra", "most")),
+            "two cores",
+        )
+        for kind in KINDS
     ),
     Row(
         "churn: minutes; programs; workers killed, ended, added; wrong bits or errors",
