@@ -39,6 +39,7 @@ import numpy as np
 import psutil
 
 import speedcube as sc
+from speedcube.commands.this_machine import processor
 from speedcube.engine.clusters import own
 
 TIMEOUT: Final = 3.0  # seconds that a silent worker is waited for
@@ -419,7 +420,13 @@ def main() -> int:
         fork_workers()
     before, began = children(), time.monotonic()
     handles = psutil.Process().num_fds()
-    about = {"cpus": os.cpu_count(), "workers": given.workers, "asked": given.faults}
+    about = {
+        "command": " ".join(sys.argv),
+        "machine": processor(),
+        "cpus": os.cpu_count(),
+        "workers": given.workers,
+        "asked": given.faults,
+    }
     diary = Diary(
         {**about, "seed": given.seed, "paired": given.paired, "forked": given.forked}, given.json
     )

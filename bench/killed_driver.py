@@ -32,6 +32,7 @@ import dask
 import numpy as np
 
 import speedcube as sc
+from speedcube.commands.this_machine import processor
 from speedcube.engine.known import drawn
 
 PAIRS: Final = 7
@@ -204,6 +205,7 @@ def main() -> None:
             "date": time.strftime("%Y-%m-%d"),
             "load": os.getloadavg()[0],
             "cpus": os.cpu_count(),
+            "machine": processor(),
             "versions": {
                 "speedcube": sc.__version__,
                 "numpy": np.__version__,

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import speedcube as sc
+from speedcube.commands.this_machine import processor
 
 RNG = np.random.default_rng(0)
 SIZES = (
@@ -65,6 +66,7 @@ def main() -> None:
         text = {
             "numpy": np.__version__,
             "command": "python bench/sliding.py",
+            "machine": processor(),
             "date": time.strftime("%Y-%m-%d"),
             "load": round(os.getloadavg()[0], 1),
             "rows": rows,

@@ -24,9 +24,8 @@ from ..foreign.seen import mapped, seen_in
 from .settling import left_to_blocks
 from .target import Over, WriteTarget
 
-_WORK: Final[Any] = (
-    1 << 16
-)  # of a search for elements in common, before they are believed to be there
+# Of a search for elements in common, before they are believed to be there.
+_WORK: Final[Any] = 1 << 16
 _WAYS: Final = {
     True: "write to another path, and rename that when it is whole",
     False: "write to other memory",
