@@ -44,7 +44,7 @@ class Clock:
     """What tells the time to a loop and to its writes."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.began = self.now = time.monotonic()
+        self.began = self.now = 1024.0  # the same roundings on every machine, however long it is up
         self.used = 0.0
         told = {"monotonic": lambda: self.now, "thread_time": lambda: self.used}
         for module in (loops, aside):
@@ -314,7 +314,7 @@ def test_how_often_a_state_is_written(
     monkeypatch.setattr(aside.StateWriter, "write", at_once)
     sc.checkpointed(step, sc.arange(3.0), 100, tmp_path)
     between = np.diff([clock.began, *at])
-    assert between.max() <= most + cost
+    assert between.max() <= most + cost + 1e-6
     assert between[1:].min() >= max(0.25, cost / 0.06) - 1e-6
     assert between[2:].min() >= max(0.25, cost / 0.03) - 1e-6
 

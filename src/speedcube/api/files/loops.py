@@ -127,7 +127,7 @@ class Loop:
     every: int
     on: Any
     sayings: Sayings = field(default_factory=Sayings)
-    _written: float = field(default_factory=time.monotonic)
+    _written: float = field(default_factory=lambda: time.monotonic())
 
     def run(self, file: StateFile, state: Any) -> Any:
         """The last state, from ``state`` after the first step, or from what ``file`` has."""
