@@ -332,3 +332,24 @@ def test_a_gpus_memory_is_dearer_beside_its_operations() -> None:
         for traffic in (1.0, costs.GPU_TRAFFIC)
     }
     assert stages[costs.GPU_TRAFFIC] < stages[1.0]
+
+
+# What several stages would make -------------------------------------------------------------------
+
+
+def test_what_several_stages_would_make_is_kept() -> None:
+    """A state that each step's stage and the next state need: not all steps again for each."""
+
+    def steps(size: int, times: int) -> list[str]:
+        s = sc.asarray(np.zeros((size, size), np.int64))
+        for _ in range(times):
+            p = sc.pad(s == 2, 1)
+            near = p[:-2, 1:-1] | p[2:, 1:-1] | p[1:-1, :-2] | p[1:-1, 2:]
+            s = sc.where(s == 2, 3, sc.where((s == 1) & near, 2, s))
+        return whys(s.sum())
+
+    kept = steps(300, 20)
+    assert kept.count("several stages read it") > 5
+    assert len(kept) < 45
+    # Where keeping costs more than a few operations, they are repeated.
+    assert "several stages read it" not in steps(20, 6)

@@ -21,6 +21,7 @@ from .finished import cpu as finished_cpu
 from .finished.near import Partial
 from .ordering.elements import AllElements
 from .ordering.run import placed, run_through
+from .pieces import few
 from .pieces.lines import lines_taken
 from .pieces.moves import moved, passes_the_cache
 from .pieces.records import merged_regions
@@ -65,7 +66,7 @@ class Worker:
         regions = regions_of(stage, part)
         if not regions:
             self.store_into(stage, part, share, inputs, part.axis is None)
-        for region in regions:
+        for region in few.left(regions, share, inputs, self.device):
             if not self.stop.is_set():
                 here = share[region.kept]
                 self.store_into(region.stage, region.part, here, inputs, False)
@@ -101,7 +102,6 @@ class Worker:
                 share[...] = out if on_gpu else out.get()
 
     def prepared(self, stage: Stage, part: Part, strides: Strides = None) -> Prepared:
-        """The part ready to run where it runs."""
         return prepare(stage, part, strides, gpu=self.device is not None)
 
     def records(
@@ -145,7 +145,8 @@ class Worker:
             def each(region: Region, share: Any) -> None:
                 self.reduce_into(region.stage, region.part, share, inputs)
 
-            return joined_regions(regions, each, shape, stage.dtype, out, self.device)  # type: ignore[no-any-return]
+            made = few.in_memory(regions, inputs, self.device)
+            return joined_regions(made, each, shape, stage.dtype, out, self.device)  # type: ignore[no-any-return]
         if self.device is None and (folded := prepare_folded(stage, part)) is not None:
             found = finished_cpu.run_folded(folded, inputs, self.stop, stage.dtype, out)
             return found.reshape(shape)
@@ -207,7 +208,6 @@ class Worker:
         return near.number_of(stage, part, inputs, self.stop, self.partial)
 
     def shared(self, stage: Stage, part: Part, inputs: Inputs) -> Any:
-        """What the part gives of results that others share."""
         return self.known(stage, part, inputs) or self.partial(stage, part, inputs)
 
     def partial(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
@@ -215,6 +215,7 @@ class Worker:
         if stage.is_scan:
             return self.ordered(stage, part, inputs).record()
         if regions := regions_of(stage, part):
+            regions = tuple(few.in_memory(regions, inputs, self.device))
             each = [self.partial(region.stage, region.part, inputs) for region in regions]
             return merged_regions(stage, part, regions, each)
         prepared, collected = self.prepared(stage, part), list[Array]()

@@ -37,7 +37,17 @@ from ..expr.routines.table import ROUTINES
 from . import costs
 from .boxes import Shrunk, shrunk
 from .pieces import MOST_REGIONS, Pieces
-from .requests import ALONE, Cut, Readers, Request, all_of, of_numbers, own_source, readers_of
+from .requests import (
+    ALONE,
+    Cut,
+    Readers,
+    Request,
+    all_of,
+    made_for_several,
+    of_numbers,
+    own_source,
+    readers_of,
+)
 from .shares import is_asked_again
 from .streams import can_stream, tiled
 
@@ -53,7 +63,9 @@ def cut(roots: Sequence[Expr], memory: int = KEPT, traffic: float = 1.0, workers
     program = shrunk([own_source(root) or root for root in roots])
     targets, nodes = program.targets, program.nodes
     wanted = frozenset(id(target) for target in targets)
-    cutter = _Cutter(memory, traffic, readers_of(nodes), program.gathers, wanted, program, workers)
+    readers = readers_of(nodes)
+    cutter = _Cutter(memory, traffic, readers, program.gathers, wanted, program, workers)
+    cutter.several = made_for_several(nodes, readers)
     for node in nodes:
         cutter.visit(node)
     results = tuple(cutter.result(target) for target in targets)
@@ -75,7 +87,7 @@ class _Cutter:
     staged: dict[object, StageResult] = field(default_factory=dict)  # by what they do
     kept: dict[int, bool] = field(default_factory=dict)  # whether a source is
     inside: set[int] = field(default_factory=set)  # maps that kernels make on the way
-    weights: dict[int, int] = field(default_factory=dict)  # of what is emitted, at most
+    several: set[int] = field(default_factory=set)  # maps that several stages would make
     nodes: Nodes = field(default_factory=Nodes)
     pieces: Pieces = field(default_factory=Pieces)
 
@@ -203,7 +215,7 @@ class _Cutter:
             return True
         if not self._fits(root):
             return False
-        if self._weight(root) * len(readers) > costs.MOST:
+        if self.pieces.weight(root) * len(readers) > costs.MOST:
             return True
         size, itemsize = math.prod(source.shape), dtypes.itemsize(source.dtype)
         each = costs.of_element(root) + self.pieces.cost(root)
@@ -227,7 +239,7 @@ class _Cutter:
         pieces = (Piece(p.at, expr) for p, expr in zip(node.pieces, exprs, strict=True))
         one = Piecewise(node.shape, node.dtype, tuple(pieces), node.call)
         leaf = self.nodes.leaf(whole(one, one.shape))
-        self.pieces.add(leaf, max(map(self._weight, exprs)))
+        self.pieces.add(leaf, max(map(self.pieces.weight, exprs)))
         return leaf
 
     def _whole(self, root: Expr, why: str) -> Expr:
@@ -243,17 +255,19 @@ class _Cutter:
         if self.pieces.known and not self.pieces.are_few(args):
             args = [self._whole(arg, "too many regions") for arg in args]
         own = costs.weight(node)
-        total = own + sum(map(self._weight, args))
+        total = own + sum(map(self.pieces.weight, args))
         while total > costs.MOST:
-            total = own + self._together(args)
-            place = max(range(len(args)), key=lambda k: self._weight(args[k]))
+            total = own + self.pieces.together(args)
+            place = max(range(len(args)), key=lambda k: self.pieces.weight(args[k]))
             if total <= costs.MOST or not self._fits(args[place]):
                 break
             args[place] = self._cut(args[place])
-            total = own + sum(map(self._weight, args))
+            total = own + sum(map(self.pieces.weight, args))
         same = all(a is b for a, b in zip(args, node.args, strict=True))
         one = self.nodes.map(node if same else Map(node.op, tuple(args), node.shape, node.dtype))
-        self.weights[id(one)] = min(total, self.weights.get(id(one), total))
+        self.pieces.weighs(one, total)
+        if id(node) in self.several and self._pays(one):
+            return self._cut(one, "several stages read it")
         return one
 
     def _stored(self, arg: Expr) -> Expr:
@@ -267,34 +281,19 @@ class _Cutter:
             return arg
         return self._cut(arg, "made for others on the way")
 
+    def _pays(self, one: Expr) -> bool:
+        """Whether to make ``one`` again costs more than to keep it for two."""
+        size, itemsize = math.prod(one.shape), dtypes.itemsize(one.dtype)
+        least = costs.of_keeping(size, itemsize, 2 * size, self.traffic)
+        if size * self.pieces.weight(one) * costs.FUNCTION < least or not self._fits(one):
+            return False
+        if costs.is_drawn(one):
+            least *= _DRAWN
+        return least < size * (costs.of_element(one) + self.pieces.cost(one))
+
     def _fits(self, root: Expr) -> bool:
         return math.prod(root.shape) * dtypes.itemsize(root.dtype) <= self.memory
 
     def _cut(self, root: Expr, why: str = "its reader's kernel is long enough") -> Leaf:
         """What is left in a kernel of ``root``, which is read from memory."""
         return self.nodes.leaf(whole(self._once(root, why), root.shape))
-
-    def _weight(self, root: Expr) -> int:
-        """How much ``root`` adds to a kernel, at most."""
-        if isinstance(root, Leaf):
-            return self.pieces.weights.get(id(root.source), 0)
-        if id(root) not in self.weights:
-            self.weights[id(root)] = self._together([root])
-        return self.weights[id(root)]
-
-    def _together(self, roots: list[Expr]) -> int:
-        """How much ``roots`` add to a kernel, what they share once."""
-        seen: dict[int, Expr] = {}
-        stack = list(roots)
-        total = 0
-        while stack and total <= costs.MOST:
-            node = stack.pop()
-            if id(node) in seen:
-                continue
-            seen[id(node)] = node
-            if isinstance(node, Leaf):
-                total += self._weight(node)
-                continue
-            total += costs.weight(node)
-            stack.extend(node.args)
-        return total

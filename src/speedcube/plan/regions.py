@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 import weakref
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import cached_property
 from types import EllipsisType
 
 from ..dataclass import dataclass
-from ..expr.nodes import Piecewise, Reduced, Shape, leaves
+from ..expr.nodes import Leaf, Piecewise, Reduced, Shape, leaves, walk
 from ..expr.piecewise.regions import split
 from .stages import Part, Stage
 
@@ -34,6 +35,20 @@ class Region:
         ends = enumerate(zip(self.at, self.stage.root.shape, strict=True))
         here = (slice(at, at + n) for k, (at, n) in ends if k not in self.stage.axes)
         return (*here, ...)
+
+    @cached_property
+    def structure(self) -> Hashable:
+        """What is computed of what, whatever its length: regions that share it share a kernel."""
+        nodes = walk(self.part.root)
+        place = {id(node): k for k, node in enumerate(nodes)}
+        return tuple(
+            [
+                (type(node.source).__name__, node.dtype, node.strides)
+                if isinstance(node, Leaf)
+                else (node.op, node.dtype, *[place[id(arg)] for arg in node.args])
+                for node in nodes
+            ]
+        )
 
 
 _memo: weakref.WeakKeyDictionary[Part, tuple[Region, ...]] = weakref.WeakKeyDictionary()

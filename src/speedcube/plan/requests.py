@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
 from ..dataclass import dataclass
 from ..expr.build import cast
+from ..expr.graph import children
 from ..expr.nodes import (
     STAGED,
     Expr,
@@ -80,6 +81,28 @@ def readers_of(nodes: Iterable[Node]) -> Readers:
         leaf = whole(args[number], args[number].shape)
         found[number].setdefault((leaf.shape, leaf.offset, leaf.strides), leaf)
     return {number: list(leaves.values()) for number, leaves in found.items()}
+
+
+def made_for_several(nodes: Sequence[Node], readers: Readers) -> set[int]:
+    """The maps that would be made again for each of several arrays that are read through views.
+
+    Those are likely to be stages. ``nodes`` each after its own, and who reads them.
+    """
+    stages: dict[int, int] = {}  # of each node the one array that needs it, or `_SEVERAL`
+    for node in reversed(nodes):
+        place = id(node)
+        if len(readers.get(place, ())) > 1:
+            stages[place] = place
+        if place in stages and not isinstance(node, STAGED):
+            own = stages[place]
+            for child in children(node):
+                other = stages.setdefault(id(child), own)
+                if other != own:
+                    stages[id(child)] = _SEVERAL
+    return {id(one) for one in nodes if isinstance(one, Map) and stages.get(id(one)) == _SEVERAL}
+
+
+_SEVERAL: Final = 0  # no node's number
 
 
 def of_numbers(root: Expr, source: Staged | None) -> tuple[Expr, Staged | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,7 +14,7 @@ Reduce: TypeAlias = Callable[[Region, Any], None]
 
 
 def joined(
-    regions: Sequence[Region],
+    regions: Iterable[Region],
     reduce_into: Reduce,
     shape: Shape,
     dtype: str,
