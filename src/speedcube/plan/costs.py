@@ -8,6 +8,7 @@ other machines differ by a factor, the choices by little.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Final
 
 from .. import dtypes
@@ -34,6 +35,7 @@ RANDOM: Final = 0.8
 LOAD: Final = 0.04  # of a byte from memory; what others have just read lies in the cache
 STORE: Final = 0.2  # of a byte; its cache line is read before
 CACHED: Final = 0.01  # of a byte that lies in the cache
+DRAWN: Final = 2.0  # random numbers take no memory: storing them has to pay twice
 LAUNCH: Final = 60_000.0  # of a stage, however small
 CACHE: Final = 1 << 20  # bytes: what one core has for itself
 # How much dearer a byte of memory is beside an operation on a GPU. Fifty steps of heat on 4096²
@@ -44,6 +46,7 @@ GPU_TRAFFIC: Final = 3.0
 HEAVY: Final = 4
 HEAVIER: Final = {"acosh": 5, "asinh": 5, "erf": 6, "erfc": 6, "gammaln": 13, "power": 5}
 MOST: Final = 256
+MOST_AGAIN: Final = 8  # steps of a loop whose kernels begin at the same array
 
 _SLOW: Final = frozenset(("divide", "sqrt", "floor_divide", "remainder", "gcd", "gather"))
 SEARCH: Final = 40.0  # a binary search, of which most steps read what is in the cache
@@ -99,6 +102,12 @@ def of_keeping(size: int, itemsize: int, read: int, traffic: float = 1.0) -> flo
     return LAUNCH + each * stored + of_reading(read, itemsize)
 
 
+def of_keeping_all(root: Expr, traffic: float = 1.0) -> float:
+    """Nanoseconds to store the elements of ``root``, and to read each once."""
+    size = math.prod(root.shape)
+    return of_keeping(size, dtypes.itemsize(root.dtype), size, traffic)
+
+
 def of_reading(read: int, itemsize: int) -> float:
     """Nanoseconds to read ``read`` elements that were kept."""
     return CACHED * read * itemsize
@@ -110,6 +119,78 @@ def is_drawn(root: Expr) -> bool:
     drawn = any(isinstance(source, Random) for source in sources)
     kept = any(isinstance(s, StageResult) and math.prod(s.shape) > 1 for s in sources)
     return drawn and not kept
+
+
+class Weights:
+    """How much expressions add to a kernel, at most; ``arrays``: what arrays of pieces do."""
+
+    __slots__ = ("_arrays", "_known")
+
+    def __init__(self, arrays: dict[int, int]) -> None:
+        self._arrays = arrays
+        self._known: dict[int, int] = {}
+
+    def note(self, root: Expr, total: int) -> None:
+        self._known[id(root)] = min(total, self._known.get(id(root), total))
+
+    def of(self, root: Expr) -> int:
+        if isinstance(root, Leaf):
+            return self._arrays.get(id(root.source), 0)
+        if id(root) not in self._known:
+            self._known[id(root)] = self.together([root])
+        return self._known[id(root)]
+
+    def together(self, roots: list[Expr]) -> int:
+        """How much ``roots`` add to a kernel, what they share once."""
+        seen: dict[int, Expr] = {}
+        stack = list(roots)
+        total = 0
+        while stack and total <= MOST:
+            node = stack.pop()
+            if id(node) in seen:
+                continue
+            seen[id(node)] = node
+            if isinstance(node, Leaf):
+                total += self.of(node)
+                continue
+            total += weight(node)
+            stack.extend(node.args)
+        return total
+
+
+class Again:
+    """What it costs to make elements again in each step of a loop that reduces them and goes on.
+
+    Of each expression, by its id: nanoseconds and steps since something below it was kept.
+    """
+
+    __slots__ = ("_counted", "_known")
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[float, int]] = {}
+        self._counted: set[int] = set()
+
+    def take(self, root: Expr, below: Iterable[Expr]) -> None:
+        """``root`` makes again what is ``below`` it."""
+        known = [self._known[id(one)] for one in below if id(one) in self._known]
+        if known:
+            self._known[id(root)] = max(known)
+
+    def is_too_much(self, root: Expr, each: float, traffic: float) -> bool:
+        """Whether to keep ``root``, made by one more stage, at ``each`` nanoseconds an element.
+
+        Steps of a loop that made all before again would take time by the square of their number.
+        Kept are elements when to make them again has taken as long as ``keeping`` them: that is
+        at most twice the time of the best choice. Each step until then is a kernel of its own.
+        """
+        if id(root) in self._counted:
+            return False
+        self._counted.add(id(root))
+        spent, steps = self._known.get(id(root), (0.0, 0))
+        spent += each * math.prod(root.shape)
+        self._known[id(root)] = spent, steps + 1
+        long = spent >= of_keeping_all(root, traffic) or steps + 1 >= MOST_AGAIN
+        return steps > 0 and long
 
 
 # Where work is cut -------------------------------------------------------------------------------

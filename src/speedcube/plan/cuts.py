@@ -37,22 +37,11 @@ from ..expr.routines.table import ROUTINES
 from . import costs
 from .boxes import Shrunk, shrunk
 from .pieces import MOST_REGIONS, Pieces
-from .requests import (
-    ALONE,
-    Cut,
-    Readers,
-    Request,
-    all_of,
-    made_for_several,
-    of_numbers,
-    own_source,
-    readers_of,
-)
+from .requests import ALONE, Cut, Request, Uses, all_of, of_numbers, own_source, uses_of
 from .shares import is_asked_again
 from .streams import can_stream, tiled
 
 KEPT: Final = 1 << 32  # bytes that a stage may keep for others where nothing is known of memory
-_DRAWN: Final = 2.0  # random numbers take no memory: storing them has to pay twice
 
 
 def cut(roots: Sequence[Expr], memory: int = KEPT, traffic: float = 1.0, workers: int = 1) -> Cut:
@@ -63,12 +52,10 @@ def cut(roots: Sequence[Expr], memory: int = KEPT, traffic: float = 1.0, workers
     program = shrunk([own_source(root) or root for root in roots])
     targets, nodes = program.targets, program.nodes
     wanted = frozenset(id(target) for target in targets)
-    readers = readers_of(nodes)
-    cutter = _Cutter(memory, traffic, readers, program.gathers, wanted, program, workers)
-    cutter.several = made_for_several(nodes, readers)
+    cutter = _Cutter(memory, traffic, uses_of(nodes), wanted, program, workers)
     for node in nodes:
         cutter.visit(node)
-    results = tuple(cutter.result(target) for target in targets)
+    results = tuple(map(cutter.result, targets))  # these may be the last requests
     return Cut(tuple(cutter.requests), results)
 
 
@@ -76,8 +63,7 @@ def cut(roots: Sequence[Expr], memory: int = KEPT, traffic: float = 1.0, workers
 class _Cutter:
     memory: int
     traffic: float
-    readers: Readers
-    gathers: frozenset[int]  # the leaves that gathers read at positions of their own
+    uses: Uses
     wanted: frozenset[int]  # the roots
     program: Shrunk
     workers: int
@@ -87,9 +73,12 @@ class _Cutter:
     staged: dict[object, StageResult] = field(default_factory=dict)  # by what they do
     kept: dict[int, bool] = field(default_factory=dict)  # whether a source is
     inside: set[int] = field(default_factory=set)  # maps that kernels make on the way
-    several: set[int] = field(default_factory=set)  # maps that several stages would make
+    again: costs.Again = field(default_factory=costs.Again)
     nodes: Nodes = field(default_factory=Nodes)
     pieces: Pieces = field(default_factory=Pieces)
+
+    def __post_init__(self) -> None:
+        self.weights = costs.Weights(self.pieces.weights)
 
     def visit(self, node: Node) -> None:
         """Emit ``node``, whose children have been."""
@@ -111,6 +100,7 @@ class _Cutter:
 
     def _staged(self, node: Staged) -> StageResult:
         """What a stage leaves of ``node``; one for all that do the same with the same."""
+        self._go_on(node)
         arg = self.emitted[id(node.arg)]
         if self.pieces.known and not self.pieces.can_fold(node, arg):
             arg = self._whole(arg, "its elements are read in order, or by many results")
@@ -121,10 +111,19 @@ class _Cutter:
         others = (getattr(node, one.name) for one in fields(node) if one.name != "arg")
         key = type(node), id(arg), *others
         if key not in self.staged:
-            self.staged[key] = self.request(
-                arg, replace(node, arg=arg), f"a {node.op}" + self.program.note(node)
-            )
+            why = f"a {node.op}" + self.program.note(node)
+            self.staged[key] = self.request(arg, replace(node, arg=arg), why)
         return self.staged[key]
+
+    def _go_on(self, node: Staged) -> None:
+        """Keep what ``node`` takes and others go on from, if loops would make it too often."""
+        for one in self.uses.onwards[id(node.arg)]:
+            root = self.emitted[id(one)]
+            if isinstance(root, Leaf) or costs.is_drawn(root) or tiled(root):
+                continue
+            each = costs.of_element(root) + self.pieces.cost(root)
+            if self._fits(root) and self.again.is_too_much(root, each, self.traffic):
+                self.emitted[id(one)] = self._cut(root, "each step would make it again")
 
     def _read_alone(self, arg: Expr) -> Expr:
         """``arg`` of a library; what of a file it takes is read by a stage of its own.
@@ -157,7 +156,7 @@ class _Cutter:
         if isinstance(source, STAGED):
             return self._of(self.results[id(source)], leaf)
         if not isinstance(source, (Map, Leaf, Piecewise)):
-            gathered = id(leaf) in self.gathers
+            gathered = id(leaf) in self.program.gathers
             if gathered and isinstance(source, Tiled) and getattr(source.tiles, "few", False):
                 few = self.nodes.leaf(whole(source, source.shape), False)
                 return self._of(self._once(few, "indices read it"), leaf)
@@ -166,12 +165,13 @@ class _Cutter:
             return self._read(source, leaf)
         inline = self.nodes.pushed(self.emitted[id(source)], leaf)
         assert inline is not None
+        self.again.take(inline, [self.emitted[id(source)]])
         return inline
 
     def _of(self, kept: StageResult, leaf: Leaf) -> Leaf:
         """``leaf``, of what a stage leaves."""
         read = Leaf(kept, leaf.shape, leaf.offset, leaf.strides)
-        return self.nodes.leaf(read, id(leaf) in self.gathers)
+        return self.nodes.leaf(read, id(leaf) in self.program.gathers)
 
     def _read(self, source: Expr | Piecewise, leaf: Leaf) -> Leaf:
         """``leaf`` of the kept elements of ``source``."""
@@ -185,7 +185,7 @@ class _Cutter:
         return self.results[id(root)]
 
     def _why(self, source: Expr | Piecewise) -> str:
-        root, readers = self.emitted[id(source)], self.readers[id(source)]
+        root, readers = self.emitted[id(source)], self.uses.readers[id(source)]
         if not all(self.nodes.can_push(root, leaf) for leaf in readers):
             return "cannot be computed in the reader's order"
         if not self._splits(root, readers):
@@ -200,14 +200,14 @@ class _Cutter:
 
     def _arg(self, arg: Expr) -> Expr:
         """What a map takes for ``arg``: what is kept of it, where others read it, too."""
-        if id(arg) in self.readers and self._decided(arg):
+        if id(arg) in self.uses.readers and self._decided(arg):
             return self._read(arg, whole(arg, arg.shape))
         return self.emitted[id(arg)]
 
     def _is_kept(self, source: Expr | Piecewise) -> bool:
         """Whether the elements of ``source`` are made once for all that read them."""
-        root, readers = self.emitted[id(source)], self.readers[id(source)]
-        if any(id(leaf) in self.gathers for leaf in readers):
+        root, readers = self.emitted[id(source)], self.uses.readers[id(source)]
+        if any(id(leaf) in self.program.gathers for leaf in readers):
             return True
         if not all(self.nodes.can_push(root, leaf) for leaf in readers):
             return True
@@ -215,7 +215,7 @@ class _Cutter:
             return True
         if not self._fits(root):
             return False
-        if self.pieces.weight(root) * len(readers) > costs.MOST:
+        if self.weights.of(root) * len(readers) > costs.MOST:
             return True
         size, itemsize = math.prod(source.shape), dtypes.itemsize(source.dtype)
         each = costs.of_element(root) + self.pieces.cost(root)
@@ -224,7 +224,7 @@ class _Cutter:
             return costs.of_reading(reads, itemsize) < each * reads
         once = each * size + costs.of_keeping(size, itemsize, reads, self.traffic)
         if costs.is_drawn(root):
-            once *= _DRAWN
+            once *= costs.DRAWN
         return once < each * reads
 
     def _splits(self, root: Expr, readers: list[Leaf]) -> bool:
@@ -239,7 +239,7 @@ class _Cutter:
         pieces = (Piece(p.at, expr) for p, expr in zip(node.pieces, exprs, strict=True))
         one = Piecewise(node.shape, node.dtype, tuple(pieces), node.call)
         leaf = self.nodes.leaf(whole(one, one.shape))
-        self.pieces.add(leaf, max(map(self.pieces.weight, exprs)))
+        self.pieces.add(leaf, max(map(self.weights.of, exprs)))
         return leaf
 
     def _whole(self, root: Expr, why: str) -> Expr:
@@ -255,18 +255,19 @@ class _Cutter:
         if self.pieces.known and not self.pieces.are_few(args):
             args = [self._whole(arg, "too many regions") for arg in args]
         own = costs.weight(node)
-        total = own + sum(map(self.pieces.weight, args))
+        total = own + sum(map(self.weights.of, args))
         while total > costs.MOST:
-            total = own + self.pieces.together(args)
-            place = max(range(len(args)), key=lambda k: self.pieces.weight(args[k]))
+            total = own + self.weights.together(args)
+            place = max(range(len(args)), key=lambda k: self.weights.of(args[k]))
             if total <= costs.MOST or not self._fits(args[place]):
                 break
             args[place] = self._cut(args[place])
-            total = own + sum(map(self.pieces.weight, args))
+            total = own + sum(map(self.weights.of, args))
         same = all(a is b for a, b in zip(args, node.args, strict=True))
         one = self.nodes.map(node if same else Map(node.op, tuple(args), node.shape, node.dtype))
-        self.pieces.weighs(one, total)
-        if id(node) in self.several and self._pays(one):
+        self.weights.note(one, total)
+        self.again.take(one, args)
+        if id(node) in self.uses.several and self._is_cheaper_kept(one):
             return self._cut(one, "several stages read it")
         return one
 
@@ -274,21 +275,21 @@ class _Cutter:
         """``arg``, from memory where a kernel makes it in any case and to repeat it costs more."""
         if id(arg) not in self.inside:
             return arg
-        size, itemsize = math.prod(arg.shape), dtypes.itemsize(arg.dtype)
-        each = costs.of_element(arg) + self.pieces.cost(arg)
-        storing = costs.of_keeping(size, itemsize, size, self.traffic)
-        if id(arg) not in self.results and (each * size < storing or not self._fits(arg)):
+        each = (costs.of_element(arg) + self.pieces.cost(arg)) * math.prod(arg.shape)
+        if id(arg) not in self.results and (
+            each < costs.of_keeping_all(arg, self.traffic) or not self._fits(arg)
+        ):
             return arg
         return self._cut(arg, "made for others on the way")
 
-    def _pays(self, one: Expr) -> bool:
+    def _is_cheaper_kept(self, one: Expr) -> bool:
         """Whether to make ``one`` again costs more than to keep it for two."""
-        size, itemsize = math.prod(one.shape), dtypes.itemsize(one.dtype)
-        least = costs.of_keeping(size, itemsize, 2 * size, self.traffic)
-        if size * self.pieces.weight(one) * costs.FUNCTION < least or not self._fits(one):
+        size = math.prod(one.shape)
+        least = costs.of_keeping(size, dtypes.itemsize(one.dtype), 2 * size, self.traffic)
+        if size * self.weights.of(one) * costs.FUNCTION < least or not self._fits(one):
             return False
         if costs.is_drawn(one):
-            least *= _DRAWN
+            least *= costs.DRAWN
         return least < size * (costs.of_element(one) + self.pieces.cost(one))
 
     def _fits(self, root: Expr) -> bool:

@@ -29,7 +29,6 @@ class Pieces:
     borders: dict[int, Borders] = field(default_factory=dict)
     costs: dict[int, float] = field(default_factory=dict)
     weights: dict[int, int] = field(default_factory=dict)
-    maps: dict[int, int] = field(default_factory=dict)  # what maps add to a kernel, at most
     seen: dict[int, tuple[Expr, Borders | None]] = field(default_factory=dict)
 
     def add(self, whole: Leaf, weight: int) -> None:
@@ -109,32 +108,3 @@ class Pieces:
         across = any(borders[k] for k in source.axes)
         few = math.prod(source.shape) <= _FEW_RESULTS
         return not across or (few and source.op in _ALIKE)
-
-    def weighs(self, one: Expr, most: int) -> None:
-        """Note that ``one`` adds at most ``most`` to a kernel."""
-        self.maps[id(one)] = min(most, self.maps.get(id(one), most))
-
-    def weight(self, root: Expr) -> int:
-        """How much ``root`` adds to a kernel, at most."""
-        if isinstance(root, Leaf):
-            return self.weights.get(id(root.source), 0)
-        if id(root) not in self.maps:
-            self.maps[id(root)] = self.together([root])
-        return self.maps[id(root)]
-
-    def together(self, roots: list[Expr]) -> int:
-        """How much ``roots`` add to a kernel, what they share once."""
-        seen: dict[int, Expr] = {}
-        stack = list(roots)
-        total = 0
-        while stack and total <= costs.MOST:
-            node = stack.pop()
-            if id(node) in seen:
-                continue
-            seen[id(node)] = node
-            if isinstance(node, Leaf):
-                total += self.weight(node)
-                continue
-            total += costs.weight(node)
-            stack.extend(node.args)
-        return total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
@@ -25,6 +26,7 @@ from ..expr.nodes import (
 )
 
 ALONE: Final = "what a library takes of a file"  # why a stage is made with no others
+_SEVERAL: Final = 0  # no node's number
 _OF_NUMBERS: Final = ("mean", "var", "std")
 
 
@@ -62,6 +64,26 @@ def all_of(root: Expr) -> StageResult | None:
 
 
 Readers: TypeAlias = dict[int, list[Leaf]]
+Onwards: TypeAlias = dict[int, tuple[Expr, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Uses:
+    """Who reads what of a program, by the nodes' ids.
+
+    ``onwards``: of what stages take that from which others go on. ``several``: the maps that
+    several stages would make.
+    """
+
+    readers: Readers
+    onwards: Onwards
+    several: set[int]
+
+
+def uses_of(nodes: Sequence[Node]) -> Uses:
+    """How ``nodes``, each after its own, use one another."""
+    readers = readers_of(nodes)
+    return Uses(readers, onwards_of(nodes), made_for_several(nodes, readers))
 
 
 def readers_of(nodes: Iterable[Node]) -> Readers:
@@ -102,7 +124,38 @@ def made_for_several(nodes: Sequence[Node], readers: Readers) -> set[int]:
     return {id(one) for one in nodes if isinstance(one, Map) and stages.get(id(one)) == _SEVERAL}
 
 
-_SEVERAL: Final = 0  # no node's number
+def onwards_of(nodes: Sequence[Node]) -> Onwards:
+    """For what stages take, by its id, what other maps and views go on from.
+
+    That is itself, or else those next below it that are read elsewhere, too.
+    """
+    read = Counter(
+        number
+        for node in nodes
+        if isinstance(node, Map)
+        for number in {id(arg) for arg in node.args}
+    )
+    views = [n for n in nodes if isinstance(n, Leaf) and isinstance(n.source, (Map, Leaf))]
+    read.update(id(view.source) for view in views)
+
+    def is_read(one: Expr, least: int) -> bool:
+        of_view = isinstance(one, Leaf) and read[id(one.source)] > 1
+        return read[id(one)] >= least or of_view
+
+    found: Onwards = {}
+    for node in nodes:
+        if not isinstance(node, STAGED) or id(node.arg) in found:
+            continue
+        shared: dict[int, Expr] = {}
+        below = [node.arg]
+        while below:  # what only this one reads, and the first of what others do
+            one = below.pop()
+            if is_read(one, 1 if one is node.arg else 2):
+                shared[id(one)] = one
+            elif isinstance(one, Map):
+                below.extend(one.args)
+        found[id(node.arg)] = tuple(shared.values())
+    return found
 
 
 def of_numbers(root: Expr, source: Staged | None) -> tuple[Expr, Staged | None]:
