@@ -22,7 +22,7 @@ from ..errors import (
 )
 from ..ops import OPS
 from . import views
-from .nodes import Const, Expr, Leaf, Map, Shape, const, countable
+from .nodes import Const, Expr, Leaf, Map, Shape, const, countable, sizes_of
 
 Scalar: TypeAlias = bool | int | float
 _ACCEPTS = {
@@ -271,17 +271,14 @@ def normalise_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def check_shape(size: Any) -> Shape:
-    """``size`` (an integer or a sequence of them) as a shape; `ShapeError` otherwise."""
-    size = size.tolist() if isinstance(size, np.ndarray) else size
-    sizes = tuple(size) if isinstance(size, (tuple, list)) else (size,)
-    shape = []
-    for n in sizes:
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+    """``size`` (an integer, or a sequence or array of them) as a shape; `ShapeError` otherwise."""
+    shape = sizes_of(size)
+    for n in shape:
+        if isinstance(n, bool) or not isinstance(n, int):
             raise ShapeTypeError(f"sizes must be integers, not {n!r} in {size!r}")
-        if int(n) < 0:
-            raise ShapeError(f"sizes must be 0 or more, not {int(n)} in {size!r}")
-        shape.append(int(n))
-    return countable(tuple(shape))
+        if n < 0:
+            raise ShapeError(f"sizes must be 0 or more, not {n} in {size!r}")
+    return countable(tuple(map(int, shape)))
 
 
 def infer_shape(shape: tuple[Any, ...], size: int) -> Shape:

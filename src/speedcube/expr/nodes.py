@@ -216,6 +216,13 @@ def countable(shape: Shape) -> Shape:
     return shape
 
 
+def sizes_of(given: Any) -> tuple[Any, ...]:
+    """``given``, one size or several, as a tuple; arrays, ours too, are asked for their values."""
+    given = given.tolist() if hasattr(given, "tolist") else given
+    listed = given if isinstance(given, (tuple, list)) else (given,)
+    return tuple([one.tolist() if hasattr(one, "tolist") else one for one in listed])
+
+
 def whole(source: Source, shape: Shape) -> Leaf:
     """``source`` with positions counted in C order over ``shape``."""
     if source.dtype in dtypes.COMPLEX:

@@ -101,6 +101,8 @@ def _window(name: str, rule: Weights, line: str, value: str) -> Any:
 
 def _made(name: str, count: Any, rule: Weights, lacks: float = 0.5) -> Array:
     """The weights at -(M - 1), -(M - 3) ... below M, or where ``lacks`` is 0, one more."""
+    if getattr(count, "ndim", None) == 0:
+        count = count.item()
     if not isinstance(count, (int, float, np.integer, np.floating)):
         raise ParameterTypeError(f"{name} takes a number of weights, not {count!r}")
     if not math.isfinite(count):

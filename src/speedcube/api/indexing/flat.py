@@ -48,9 +48,9 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
     >>> [index.tolist() for index in sc.unravel_index([22, 41], (7, 6))]
     [[3, 6], [4, 5]]
     """
+    places = _whole(indices)
     extents = build.check_shape(shape)
     reverse = _is_fortran("unravel_index", order)
-    places = _whole(indices)
     _check_inside("unravel_index", places, math.prod(extents))
     found = unravelled(places, extents[::-1] if reverse else extents)
     return found[::-1] if reverse else found

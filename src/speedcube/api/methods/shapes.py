@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import AxisError, ParameterError, ParameterTypeError, ShapeError
 from ...expr import build, views
-from ...expr.nodes import Expr, Leaf, Stored, c_strides
+from ...expr.nodes import Expr, Leaf, Stored, c_strides, sizes_of
 from ...interop import chunks as grids
 from ..devices import checked_order
 from .lazy import A
@@ -77,8 +77,9 @@ def reshape(self: A, *shape: Any, order: str = "C", copy: bool | None = None) ->
     """
     if not shape:
         raise ParameterTypeError("reshape needs a shape; that of a 0-d array is ()")
-    wanted = shape[0] if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
-    listed = tuple(wanted) if hasattr(wanted, "__iter__") else (wanted,)
+    wanted = shape[0] if len(shape) == 1 else shape
+    plain = isinstance(wanted, (tuple, list)) or hasattr(wanted, "tolist")
+    listed = sizes_of(tuple(wanted) if not plain and hasattr(wanted, "__iter__") else wanted)
     new = build.infer_shape(listed, math.prod(self._expr.shape))
     if checked_order("reshape", order) == "K" and order is not None:
         raise ParameterError("reshape: order 'K' says no order to read the elements in")

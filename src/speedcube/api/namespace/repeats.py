@@ -78,8 +78,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _integers(name: str, value: Any) -> list[int]:
-    if isinstance(value, np.ndarray) and not value.ndim:
-        value = value[()]
+    value = value.tolist() if hasattr(value, "tolist") else value  # arrays, ours too
     try:
         return [operator.index(one) for one in _listed(value)]
     except TypeError as err:
