@@ -22,7 +22,7 @@ from ..expr.pairs import reductions as _sums  # noqa: F401
 from ..interop import chunks as grids
 from ..interop.dask_array import to_dask_array
 from .chunked import Chunked
-from .indexing import items, walked
+from .indexing import items, parts, walked
 from .methods import (
     evaluation,
     moments,
@@ -71,6 +71,10 @@ class Array(Operators, Values, Places, Namesakes, Chunked, Collection):
     def shape(self) -> Shape:
         """The sizes of the axes."""
         return self._expr.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        self._rebind(shapes.reshape(self, shape))
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -147,7 +151,7 @@ class Array(Operators, Values, Places, Namesakes, Chunked, Collection):
         return Array(expr, gpu=self._gpu, hint=grid)
 
     __getitem__ = items.getitem
-    __setitem__ = items.setitem
+    __setitem__, __delitem__ = items.setitem, parts.refuse_to_delete
     at, flat = property(items.at), property(walked.flat, walked.set_flat)
 
     @property
@@ -159,11 +163,13 @@ class Array(Operators, Values, Places, Namesakes, Chunked, Collection):
     reshape = shapes.reshape
     ravel = flatten = shapes.ravel
     squeeze = shapes.squeeze
+    resize = parts.resize
     rechunk = shapes.rechunk
     swapaxes = shapes.swapaxes
     diagonal = shapes.diagonal
     mT = property(standard.matrix_transpose)
-    real, imag = property(standard.real), property(standard.imag)
+    real = property(standard.real, parts.set_real)
+    imag = property(standard.imag, parts.set_imag)
     conj = conjugate = standard.conjugate
     copy = standard.copy
     device, to_device = property(standard.device), standard.to_device
@@ -176,19 +182,12 @@ class Array(Operators, Values, Places, Namesakes, Chunked, Collection):
 
     # Reductions ----------------------------------------------------------------------------
 
-    sum = reductions.sum
-    prod = reductions.prod
-    cumsum = reductions.cumsum
-    cumprod = reductions.cumprod
-    mean = moments.mean
-    var = moments.var
-    std = moments.std
-    min = reductions.min
-    max = reductions.max
-    any = reductions.any
-    all = reductions.all
-    argmin = reductions.argmin
-    argmax = reductions.argmax
+    sum, prod = reductions.sum, reductions.prod
+    cumsum, cumprod = reductions.cumsum, reductions.cumprod
+    mean, var, std = moments.mean, moments.var, moments.std
+    min, max = reductions.min, reductions.max
+    any, all = reductions.any, reductions.all
+    argmin, argmax = reductions.argmin, reductions.argmax
 
     # Dask -----------------------------------------------------------------------------------
 

@@ -164,6 +164,9 @@ class Values:
     def __int__(self) -> int:
         return int(self._item())
 
+    def __trunc__(self) -> int:
+        return int(self._item())
+
     def __complex__(self) -> complex:
         return complex(self._item())
 
@@ -177,6 +180,9 @@ class Values:
 
     def __index__(self) -> int:
         return operator.index(self._item())
+
+    def __bytes__(self) -> bytes:
+        return self.tobytes()
 
     def __round__(self, ndigits: int | None = None) -> Any:
         if any(n != 1 for n in self._expr.shape):

@@ -41,7 +41,6 @@ METHODS: Final[dict[str, str]] = {
     "arrays have no memory of their own before they are computed: of x.compute()": """
         base byteswap ctypes data flags getfield setfield setflags strides""",
     "values are computed first: x.compute()": "dump dumps",
-    "arrays keep their size: see speedcube.resize": "resize",
 }
 
 
