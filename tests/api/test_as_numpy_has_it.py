@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -255,8 +256,13 @@ def test_outer() -> None:
         _same(ufunc.outer(PLAIN, sc.asarray(PLAIN[0])), wanted)
 
 
-@pytest.mark.parametrize("method", ["reduce", "accumulate"])
-@pytest.mark.parametrize("name", ["power", "equal", "hypot", "arctan2"])
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        *itertools.product(["power", "equal", "divide", "arctan2"], ["reduce", "accumulate"]),
+        ("hypot", "accumulate"),
+    ],
+)
 def test_no_fold(name: str, method: str) -> None:
     """A TypeError, which says what to do; NumPy refuses some of them as well."""
     with pytest.raises(

@@ -6,10 +6,13 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+
 from ... import dtypes
 from ...errors import DTypeError, ParameterError
 from ...expr import build
 from ..array import Array, elementwise
+from ..functions.floats import either
 from ..methods.keywords import axis_of, put
 from ..methods.numpy_protocol import REDUCTIONS, register
 from .accumulate import after_first
@@ -53,8 +56,40 @@ def _of_integers(name: str, array: Array, axis: Any, keepdims: bool) -> Array:
     return found.reshape(shape) if keepdims else found
 
 
+def _of_logarithms(name: str, array: Array, axis: Any, keepdims: bool) -> Array:
+    """The logarithm of a sum: shifted by the greatest, so that no power is too large."""
+    exp, log = ("exp2", "log2") if name == "logaddexp2" else ("exp", "log")
+    floats = _as_result(name, array)
+    most = floats.max(axis, keepdims=True, initial=-math.inf)
+    shift = either(elementwise("isfinite", most), most, 0.0)
+    total = elementwise(exp, floats - shift).sum(axis, keepdims=True)
+    return _kept(elementwise(log, total) + shift, axis, keepdims)
+
+
+def _of_squares(name: str, array: Array, axis: Any, keepdims: bool) -> Array:
+    """The root of a sum of squares: of parts of the greatest, so that no square is too large."""
+    sizes = elementwise("absolute", _as_result(name, array))
+    most = sizes.max(axis, keepdims=True, initial=0.0)
+    scale = either(elementwise("isfinite", most) & (most > 0), most, 1.0)
+    total = elementwise("square", sizes / scale).sum(axis, keepdims=True)
+    endless = elementwise("isinf", sizes).any(axis, keepdims=True)  # even beside NaN
+    return _kept(either(endless, math.inf, elementwise("sqrt", total) * scale), axis, keepdims)
+
+
+def _as_result(name: str, array: Array) -> Array:
+    kind = array.dtype
+    return array.astype(getattr(np, name).resolve_dtypes((kind, kind, None))[-1])
+
+
+def _kept(result: Array, axis: Any, keepdims: bool) -> Array:
+    """``result``, whose folded axes are still there, with or without them."""
+    return result if keepdims else result.squeeze(build.normalise_axes(axis, result.ndim))
+
+
 REDUCED: Final[dict[str, Callable[[str, Array, Any, bool], Array]]] = {
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "gcd", "lcm"), _of_integers),
+    **dict.fromkeys(("logaddexp", "logaddexp2"), _of_logarithms),
+    "hypot": _of_squares,
     "logical_xor": _odd,
     "subtract": _difference,
 }
