@@ -79,6 +79,7 @@ def _function(name: str) -> Callable[..., Any]:
         return getattr(masked_of(a), name)(*args, **keywords)
 
     function.__name__ = function.__qualname__ = name
+    function.__module__ = __name__.rpartition(".")[0]  # where pickles find it
     function.__doc__ = f"``{name}`` of ``a``, a masked array or what becomes one: its method."
     return function
 

@@ -11,7 +11,7 @@ from ... import dtypes
 from ...errors import DTypeError, ParameterError, ParameterTypeError
 from ..array import Array, array_of, elementwise
 from ..devices import checked_order
-from ..methods.keywords import converted, put
+from ..methods.keywords import check_mask, check_uncast, converted, put
 
 Rule: TypeAlias = Callable[..., Array]
 
@@ -36,6 +36,7 @@ _OPERANDS: Final = {
     2: "    x1, x2 : array_like\n        Shapes that broadcast; dtypes combine as in NumPy.\n",
 }
 _OF_TWO: Final = _KEYWORDS.format(out="tuple of two Arrays")
+_MADE: Final[dict[str, Callable[..., Any]]] = {}
 _CASTINGS: Final = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
@@ -188,7 +189,15 @@ def named(function: Callable[..., Any], name: str, doc: str) -> Callable[..., An
     """``function`` as if it had been written with this name and docstring."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
+    _MADE[name] = function
     return function
+
+
+def __getattr__(name: str) -> Any:
+    """A function that was made here: pickles look for it in the module that it names."""
+    if name in _MADE:
+        return _MADE[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def told(
@@ -211,7 +220,7 @@ def told(
         kinds = tuple(said)
     result = rule(*cast_operands(name, operands, kinds, dtype, casting))
     if casting in ("no", "equiv"):
-        _check_uncast(name, operands, result, casting)
+        check_uncast(name, operands, result._expr.dtype, casting)
     if dtype is not None and result.dtype != dtypes.check(dtype):
         raise DTypeError(
             f"{name} cannot give dtype {dtypes.check(dtype)}: these operands give "
@@ -273,22 +282,11 @@ def _cast(name: str, operands: tuple[Any, ...], dtype: Any, casting: str) -> tup
     )
 
 
-def _check_uncast(name: str, operands: tuple[Any, ...], result: Array, casting: str) -> None:
-    """Refuse operands that are cast to a common dtype, or integers that become floats."""
-    names = {str(np.asarray(one).dtype) if isinstance(one, np.ndarray) else one._expr.dtype
-             for one in operands if isinstance(one, (Array, np.ndarray))}  # fmt: skip
-    floats = dtypes.is_float(result._expr.dtype)
-    if len(names) > 1 or any(floats and not dtypes.is_float(one) for one in names):
-        raise DTypeError(
-            f"{name} of {' and '.join(sorted(names))} casts them, which casting={casting!r} does "
-            "not allow; convert with .astype(), or leave casting= out"
-        )
-
-
 def _chosen(name: str, result: Array, out: Any, where: Any, casting: str) -> Array:
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
     if where is not True:
+        check_mask(where)
         otherwise = (
             out if isinstance(out, (Array, np.ndarray)) else False if result.dtype == bool else 0
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...errors import DTypeError, ParameterError, RangeError, ShapeError, UnsupportedError
 from ...expr import build, views
 from .lazy import A, Lazy
@@ -62,6 +63,7 @@ def converted(name: str, array: A, dtype: str, casting: Any = "same_kind") -> A:
 
 def mask_of(array: A, where: Any) -> A:
     """``where=`` of a reduction of ``array`` as an array of bool of its shape."""
+    check_mask(where)
     mask = array._elementwise("logical_or", where, False)
     if views.broadcast_shapes(mask._expr.shape, array._expr.shape) != array._expr.shape:
         raise ShapeError(
@@ -70,6 +72,13 @@ def mask_of(array: A, where: Any) -> A:
         )
     spread = views.broadcast_to(mask._expr, array._expr.shape)
     return array._view(spread, array._grid)
+
+
+def check_mask(where: Any) -> None:
+    """Refuse numbers as ``where=``, which may well be indices, as NumPy does; lists become bool."""
+    dtype = where._expr.dtype if hasattr(where, "_expr") else getattr(where, "dtype", "bool")
+    if not str(dtype).endswith("bool"):
+        raise DTypeError(f"where= takes bools, not {dtype}; compare, or convert with .astype(bool)")
 
 
 def masked(array: A, where: Any, neutral: float) -> A:
@@ -98,3 +107,18 @@ def axis_of(array: Lazy, axis: Any) -> Any:
     if array._expr.shape:
         return axis
     return None if isinstance(axis, (int, np.integer)) and axis in (0, -1) else axis
+
+
+def check_uncast(name: str, operands: tuple[Any, ...], result: str, casting: str) -> None:
+    """Refuse operands that are cast to a common dtype, or integers that become floats."""
+    weak = (bool, int, float, complex)  # Python's numbers take the dtype of arrays beside them
+    plain = [one for one in operands if not isinstance(one, weak)] or operands
+    names = {
+        str(one._expr.dtype) if hasattr(one, "_expr") else str(np.asarray(one).dtype)
+        for one in plain
+    }
+    if len(names) > 1 or any(dtypes.is_float(result) and not dtypes.is_float(one) for one in names):
+        raise DTypeError(
+            f"{name} of {' and '.join(sorted(names))} casts them, which casting={casting!r} does "
+            "not allow; convert with .astype(), or leave casting= out"
+        )
