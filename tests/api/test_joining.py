@@ -315,9 +315,13 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], type[Exception], st
     "endless repeats": (lambda: sc.repeat(X, 2**61), errors.ShapeError, ValueError, "2.*63"),
     "negative reps": (lambda: sc.tile(X, (1, -1)), errors.ParameterError, ValueError, "0 or more"),
     "one plane": (lambda: sc.rot90(X, 1, (1, 1)), errors.AxisError, ValueError, "two different"),
-    "out=": (
+    "out= of another shape": (
         lambda: np.concatenate([X, X], out=N),
-        *(errors.UnsupportedError, TypeError, "concatenate takes no out="),
+        *(errors.ShapeError, ValueError, "out= has shape"),
+    ),
+    "out= and dtype=": (
+        lambda: sc.concatenate([X, X], out=N, dtype="float32"),
+        *(errors.ParameterTypeError, TypeError, "leave dtype= out"),
     ),
 }
 

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import dtypes
-from ..errors import DTypeError, ParameterTypeError, ShapeError, UnsupportedError
+from ..errors import DTypeError, ParameterTypeError, ShapeError
 from ..expr import build
 from ..expr.nodes import Expr
 from ..expr.piecewise.build import concatenated
 from ..interop import chunks as grids
 from .array import Array, array_of
+from .methods.keywords import put
 from .shapes import expand_dims
 
 
@@ -19,7 +20,7 @@ def concatenate(
     arrays: Any,
     /,
     axis: int | None = 0,
-    out: None = None,
+    out: Any = None,
     *,
     dtype: Any = None,
     casting: Any = "same_kind",
@@ -32,8 +33,8 @@ def concatenate(
         Arrays of one shape but for the axis.
     axis : int or None
         Along which axis; None takes all of their elements, in C order.
-    out : None
-        Not there: arrays are computed when they are asked for.
+    out : Array, optional
+        Takes the result.
     dtype : dtype, optional
         The dtype of the result, else NumPy's for them together.
     casting : str
@@ -55,8 +56,8 @@ def concatenate(
     array([0, 1, 2, 0])
     """
     several = _arrays("concatenate", arrays)
-    if out is not None:
-        raise UnsupportedError("concatenate takes no out=: write out[...] = result.compute()")
+    if out is not None and dtype is not None:
+        raise ParameterTypeError("concatenate: out= has a dtype of its own; leave dtype= out")
     if axis is None:
         several, axis = [one.reshape(-1) for one in several], 0
     name = None if dtype is None else dtypes.check(dtype)
@@ -65,14 +66,14 @@ def concatenate(
     for one in several:
         if not dtypes.castable(one.dtype, result.dtype, casting):
             raise DTypeError(f"concatenate: {one.dtype} cannot become {name} with {casting=}")
-    return result
+    return put(out, result, "concatenate", casting=casting)
 
 
 concat = concatenate
 
 
 def stack(
-    arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, casting: Any = "same_kind"
+    arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Array:
     """Put arrays of one shape along a new axis.
 
@@ -82,8 +83,8 @@ def stack(
         Arrays of one shape.
     axis : int
         Where the new axis stands in the result.
-    out : None
-        Not there: arrays are computed when they are asked for.
+    out : Array, optional
+        Takes the result.
     dtype, casting : optional
         As in `concatenate`.
 

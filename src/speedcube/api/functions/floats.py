@@ -24,9 +24,8 @@ def floats(x: Any) -> Array:
 def held(x: Any) -> Array:
     """``x`` as floats: integers and bool as the least floats that hold them, as NumPy's ufuncs."""
     array = array_of(x)
-    name = array._expr.dtype
     check_real("this", array._expr)
-    return array if dtypes.is_float(name) else array.astype(dtypes.holding(name))
+    return array if is_of_floats(array) else array.astype(dtypes.holding(array._expr.dtype))
 
 
 def together(x: Any, y: Any, as_floats: bool = False) -> tuple[Array, Array]:
@@ -36,11 +35,12 @@ def together(x: Any, y: Any, as_floats: bool = False) -> tuple[Array, Array]:
     common = dtypes.promote(*names)
     if as_floats and not dtypes.is_float(common):
         common = dtypes.holding(*(name if isinstance(name, str) else type(name) for name in names))
-    several = [array_of(one) for one in pair]
+    for one in pair:
+        dtypes.check_holds(common, one)
+    first, second = map(array_of, pair)
     if as_floats:
-        check_real("this", *(one._expr for one in several))
-    first, second = (one.astype(common) for one in several)
-    return first, second
+        check_real("this", first._expr, second._expr)
+    return first.astype(common), second.astype(common)
 
 
 def either(condition: Any, x: Any, y: Any) -> Array:

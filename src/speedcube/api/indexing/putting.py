@@ -85,6 +85,7 @@ def putmask(a: Array, /, mask: Any, values: Any) -> None:
         raise DTypeError(
             f"putmask cannot put complex values into an array of {a.dtype}: give their .real"
         )
+    dtypes.check_holds(a._expr.dtype, values)
     if not several.size:
         return
     if several.shape == a.shape:

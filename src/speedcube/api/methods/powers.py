@@ -21,8 +21,16 @@ def check_powers(base: Any, exponent: Any) -> None:
 
     Exponents that are still to be computed are not looked at; such a power is 0 then.
     """
-    if _is_of_integers(base) and _below_zero(exponent):
+    if _is_of_integers(base) and _below_zero(exponent) and not _give_floats(base, exponent):
         raise _refusal(base._expr.dtype if isinstance(base, Collection) else "int64", exponent)
+
+
+def _give_floats(*operands: Any) -> bool:
+    """Whether these integers are floats together, as uint64 and int8 are."""
+    if any(type(one) is int for one in operands):  # Python's numbers take the array's dtype
+        return False
+    kinds = [one.dtype if hasattr(one, "dtype") else np.asarray(one).dtype for one in operands]
+    return bool(np.result_type(*kinds).kind == "f")
 
 
 def _refusal(dtype: str, exponent: Any) -> ParameterError | RangeError:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...errors import UnsupportedError
 from ...expr import build, views
 from ..array import Array, array_of, elementwise
+from ..methods.keywords import put
 from ..shapes import broadcast_to
 
 
@@ -141,15 +141,15 @@ def atleast_3d(*arys: Any) -> Any:
     return _each(arys, lambda x: x if x.ndim > 2 else x[items[x.ndim]])
 
 
-def outer(a: Any, b: Any, out: None = None) -> Array:
+def outer(a: Any, b: Any, out: Any = None) -> Array:
     """Multiply all pairs of elements of two arrays, which are taken as vectors.
 
     Parameters
     ----------
     a, b : array
         The arrays.
-    out : None
-        Not there: arrays are computed when they are asked for.
+    out : Array, optional
+        Takes the result.
 
     Returns
     -------
@@ -162,10 +162,8 @@ def outer(a: Any, b: Any, out: None = None) -> Array:
     array([[10, 20],
            [20, 40]])
     """
-    if out is not None:
-        raise UnsupportedError("outer takes no out=: write out[...] = result.compute()")
     rows, columns = array_of(a).ravel(), array_of(b).ravel()
-    return elementwise("multiply", rows[:, None], columns[None, :])
+    return put(out, elementwise("multiply", rows[:, None], columns[None, :]), "outer", spread=True)
 
 
 def kron(a: Any, b: Any) -> Array:

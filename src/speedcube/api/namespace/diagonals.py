@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ParameterTypeError, ShapeError, UnsupportedError
+from ...errors import ParameterTypeError, ShapeError
 from ...expr import build
 from ...interop.chunks import eye_grid
 from ..array import Array, array_of
 from ..creation import coordinate, full, made
 from ..elementwise import where
+from ..methods.keywords import put
 from .padding import pad
 from .ranges import arange
 
@@ -194,7 +195,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
 
 
 def trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
 ) -> Array:
     """Sum the diagonals of matrices: exact sums, rounded once.
 
@@ -208,8 +209,8 @@ def trace(
         The axes of the matrices.
     dtype : dtype, optional
         That of the sums.
-    out : None
-        Not there: arrays are computed when they are asked for.
+    out : Array, optional
+        Takes the result.
 
     Returns
     -------
@@ -226,9 +227,7 @@ def trace(
     >>> sc.trace(sc.arange(9).reshape(3, 3)).compute()
     np.int64(12)
     """
-    if out is not None:
-        raise UnsupportedError("trace takes no out=: write out[...] = result.compute()")
-    return array_of(a).diagonal(offset, axis1, axis2).sum(-1, dtype=dtype)
+    return put(out, array_of(a).diagonal(offset, axis1, axis2).sum(-1, dtype=dtype), "trace")
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:

@@ -154,21 +154,20 @@ def linspace(
     start, stop = number_of(start), number_of(stop)
     if np.ndim(start) or np.ndim(stop):
         values, step = _between(array_of(start), array_of(stop), count, endpoint)
-        kind = values.dtype
     else:
-        values, step, kind = _of_numbers(start, stop, count, endpoint)
-    name = dtypes.check(kind if dtype is None else dtype)
+        values, step = _of_numbers(start, stop, count, endpoint)
+    # Python's numbers take the dtype of what is beside them.
+    weak = (0.0 if type(v) in (bool, int, float) else array_of(v).dtype for v in (start, stop))
+    name = dtypes.check(np.result_type(*weak, 0.0) if dtype is None else dtype)
     values = floor(values) if dtypes.is_integer(name) else values
     grid = Array(values.astype(name)._expr, gpu=gpu or values._gpu, hint=chunks)
     grid = moveaxis(grid, 0, place) if (place := build.check_axis(axis, grid.ndim)) else grid
     return (grid, step) if retstep else grid
 
 
-def _of_numbers(start: Any, stop: Any, count: int, endpoint: bool) -> tuple[Array, Any, Any]:
-    """`linspace` of two numbers, the distance, and NumPy's dtype."""
+def _of_numbers(start: Any, stop: Any, count: int, endpoint: bool) -> tuple[Array, Any]:
+    """`linspace` of two numbers, and the distance."""
     check_finite("linspace", start, stop)
-    weak = [0.0 if type(v) in (bool, int, float) else np.asarray(v).dtype for v in (start, stop)]
-    kind = np.result_type(*weak, 0.0)
     start, stop = np.float64(start), np.float64(stop)
     spaces = count - 1 if endpoint else count
     step = (stop - start) / spaces if spaces > 0 else np.float64(math.nan)
@@ -178,7 +177,7 @@ def _of_numbers(start: Any, stop: Any, count: int, endpoint: bool) -> tuple[Arra
         values = where(index == count - 1, float(stop), values)
     elif count == 1:
         values = full((1,), float(start))
-    return values, step, kind
+    return values, step
 
 
 def _between(start: Array, stop: Array, count: int, endpoint: bool) -> tuple[Array, Any]:

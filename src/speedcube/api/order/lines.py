@@ -23,10 +23,14 @@ def line_of(name: str, a: Any, axis: int | None) -> tuple[Array, int]:
     return array, build.check_axis(axis, array.ndim)
 
 
-def check_kind(name: str, kind: Any, order: Any, kinds: tuple[Any, ...] = _KINDS) -> None:
+def check_kind(
+    name: str, kind: Any, order: Any, kinds: tuple[Any, ...] = _KINDS, stable: Any = None
+) -> None:
     """Refuse what NumPy refuses; which way a sort goes decides nothing here."""
     if kind not in kinds:
         raise ParameterError(f"{name} has the kinds {kinds[1:]}, not {kind!r}: all are stable here")
+    if kind is not None and stable is not None:
+        raise ParameterError(f"{name}: kind= and stable= say the same; give one of them")
     if order is not None:
         raise ParameterError(f"{name}: order= names fields, and arrays here have none")
 

@@ -55,7 +55,7 @@ def sort(
     >>> sc.sort([[3, 1, 2], [0, 5, 4]]).tolist()
     [[1, 2, 3], [0, 4, 5]]
     """
-    check_kind("sort", kind, order)
+    check_kind("sort", kind, order, stable=stable)
     array, axis = line_of("sort", a, axis)
     if descending:  # backwards before, too, so that equal elements stay as they came
         return flip(sorted_lines(flip(array, axis), axis), axis)
@@ -125,7 +125,7 @@ def argsort(
     >>> sc.argsort([3, 1, 2]).tolist()
     [1, 2, 0]
     """
-    check_kind("argsort", kind, order)
+    check_kind("argsort", kind, order, stable=stable)
     array = array_of(a)
     if not array.ndim and axis in (None, 0, -1):
         array = array.reshape(1)

@@ -163,12 +163,12 @@ def _cast(value: Any, array: Array) -> Array:
             f"{value!r} is complex, and the array has dtype {array.dtype}: assign its .real, or "
             "make the array complex by .astype('complex128')"
         )
-    if isinstance(value, (bool, int, float, str)):
+    if value is None or isinstance(value, (bool, int, float, str)):
         one = np.empty((), array.dtype)
         try:
             one[()] = value
-        except (ValueError, OverflowError) as err:
-            kind = RangeError if isinstance(err, OverflowError) else ParameterError
+        except (ValueError, OverflowError, TypeError) as err:
+            kind = {OverflowError: RangeError, TypeError: DTypeError}.get(type(err), ParameterError)
             raise kind(f"{value!r} cannot be an element of dtype {array.dtype}: {err}") from err
         return full((), one.item(), array.dtype)
     return elements_of(_as_now(value), array.dtype, "assignment").astype(array.dtype)
