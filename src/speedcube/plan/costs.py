@@ -102,10 +102,22 @@ def of_keeping(size: int, itemsize: int, read: int, traffic: float = 1.0) -> flo
     return LAUNCH + each * stored + of_reading(read, itemsize)
 
 
-def of_keeping_all(root: Expr, traffic: float = 1.0) -> float:
-    """Nanoseconds to store the elements of ``root``, and to read each once."""
+def of_keeping_all(root: Expr, traffic: float = 1.0, times: int = 1) -> float:
+    """Nanoseconds to store the elements of ``root``, and to read each so many ``times``."""
     size = math.prod(root.shape)
-    return of_keeping(size, dtypes.itemsize(root.dtype), size, traffic)
+    return of_keeping(size, dtypes.itemsize(root.dtype), times * size, traffic)
+
+
+def is_better_kept(root: Expr, weight: int, pieces: float, traffic: float) -> bool:
+    """Whether to make ``root`` again costs more than to keep it for two.
+
+    ``pieces``: nanoseconds for an element of the arrays of pieces that it reads.
+    """
+    size, least = math.prod(root.shape), of_keeping_all(root, traffic, 2)
+    if size * (weight * FUNCTION + pieces) < least:  # at a glance
+        return False
+    least *= DRAWN if is_drawn(root) else 1.0
+    return least < size * (of_element(root) + pieces)
 
 
 def of_reading(read: int, itemsize: int) -> float:

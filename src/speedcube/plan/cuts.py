@@ -36,8 +36,9 @@ from ..expr.push import Nodes
 from ..expr.routines.table import ROUTINES
 from . import costs
 from .boxes import Shrunk, shrunk
+from .cutting.uses import Uses, uses_of
 from .pieces import MOST_REGIONS, Pieces
-from .requests import ALONE, Cut, Request, Uses, all_of, of_numbers, own_source, uses_of
+from .requests import ALONE, Cut, Request, all_of, of_numbers, own_source
 from .shares import is_asked_again
 from .streams import can_stream, tiled
 
@@ -251,7 +252,9 @@ class _Cutter:
         return without_pieces(root, kept) if kept else root
 
     def _map(self, node: Map) -> Expr:
-        args = [self._stored(self._arg(arg)) for arg in node.args]
+        args = list(map(self._arg, node.args))
+        if id(node) not in self.uses.frontiers.within:  # nothing is made twice there
+            args = list(map(self._stored, args))
         if self.pieces.known and not self.pieces.are_few(args):
             args = [self._whole(arg, "too many regions") for arg in args]
         own = costs.weight(node)
@@ -267,8 +270,12 @@ class _Cutter:
         one = self.nodes.map(node if same else Map(node.op, tuple(args), node.shape, node.dtype))
         self.weights.note(one, total)
         self.again.take(one, args)
-        if id(node) in self.uses.several and self._is_cheaper_kept(one):
-            return self._cut(one, "several stages read it")
+        if id(node) in self.uses.frontiers.kept and self._fits(one):
+            return self._cut(one)
+        if id(node) in self.uses.several and self._fits(one):
+            weight, pieces = self.weights.of(one), self.pieces.cost(one)
+            if costs.is_better_kept(one, weight, pieces, self.traffic):
+                return self._cut(one, "several stages read it")
         return one
 
     def _stored(self, arg: Expr) -> Expr:
@@ -276,21 +283,10 @@ class _Cutter:
         if id(arg) not in self.inside:
             return arg
         each = (costs.of_element(arg) + self.pieces.cost(arg)) * math.prod(arg.shape)
-        if id(arg) not in self.results and (
-            each < costs.of_keeping_all(arg, self.traffic) or not self._fits(arg)
-        ):
+        is_cheap = each < costs.of_keeping_all(arg, self.traffic) or not self._fits(arg)
+        if is_cheap and id(arg) not in self.results:
             return arg
         return self._cut(arg, "made for others on the way")
-
-    def _is_cheaper_kept(self, one: Expr) -> bool:
-        """Whether to make ``one`` again costs more than to keep it for two."""
-        size = math.prod(one.shape)
-        least = costs.of_keeping(size, dtypes.itemsize(one.dtype), 2 * size, self.traffic)
-        if size * self.weights.of(one) * costs.FUNCTION < least or not self._fits(one):
-            return False
-        if costs.is_drawn(one):
-            least *= costs.DRAWN
-        return least < size * (costs.of_element(one) + self.pieces.cost(one))
 
     def _fits(self, root: Expr) -> bool:
         return math.prod(root.shape) * dtypes.itemsize(root.dtype) <= self.memory

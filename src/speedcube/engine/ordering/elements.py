@@ -6,7 +6,9 @@ They can be made again: what is read twice is computed twice, and kept by nobody
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, TypeAlias, TypeVar
@@ -42,9 +44,16 @@ _PAIRS: Final = 1 << 18  # and of two arrays that lie in memory: one call of a k
 _SHARE: Final = 1 << 16  # elements below which a second thread costs more than it brings
 
 
+# The stages that make arguments of a part, by their ids: a plan that is used again lowers none.
+_cut: weakref.WeakKeyDictionary[Part, dict[tuple[int, int], Stage]] = weakref.WeakKeyDictionary()
+
+
 @dataclass(frozen=True, eq=False)
 class AllElements:
-    """The elements of ``root`` in C order. ``device``: the GPU that computes them, else the CPU."""
+    """The elements of ``root`` in C order. ``device``: the GPU that computes them, else the CPU.
+
+    ``of``: the part that takes them, where it holds ``root``.
+    """
 
     root: Expr
     inputs: Inputs
@@ -52,6 +61,7 @@ class AllElements:
     stop: Stop
     store: Store
     threads: int
+    of: Part | None = field(default=None, kw_only=True)
 
     @property
     def size(self) -> int:
@@ -81,7 +91,7 @@ class AllElements:
         if self.memory is not None:
             return self.memory.copy()
         out = Destination(self.root.shape, self.root.dtype)
-        stage = cut_stage(self.root, None, (), (), self.threads)
+        stage = self._stage(self.threads)
         self.each(lambda part: self.store(stage, part, out, self.inputs), stage.parts)
         return np.asarray(out.take()).reshape(-1)
 
@@ -91,8 +101,21 @@ class AllElements:
 
     @cached_property
     def _part(self) -> tuple[Stage, Part]:
-        part = Part(self.root, (), None, 0, 0)
-        return Stage(self.root, None, (), (part,), "one"), part
+        stage = self._stage(0)
+        return stage, stage.parts[0]
+
+    def _stage(self, threads: int) -> Stage:
+        """What makes the elements, cut for ``threads``; for none of them all in one part."""
+        known = {} if self.of is None else _cut.setdefault(self.of, {})
+        key = id(self.root), threads
+        if key not in known:
+            one = Part(self.root, (), None, 0, 0)
+            known[key] = (
+                cut_stage(self.root, None, (), (), threads)
+                if threads
+                else Stage(self.root, None, (), (one,), "one")
+            )
+        return known[key]
 
     def blocks(self, start: int, stop: int) -> Iterator[Array]:
         """Elements ``[start, stop)``, block after block; each is gone with the next."""
@@ -184,12 +207,19 @@ def in_step(
 
 
 def elements_of(
-    args: Sequence[Expr], inputs: Inputs, device: int | None, stop: Stop, store: Store, threads: int
+    args: Sequence[Expr],
+    inputs: Inputs,
+    device: int | None,
+    stop: Stop,
+    store: Store,
+    threads: int,
+    of: Part | None = None,
 ) -> list[AllElements]:
-    """A stream for each of ``args``; what is no one kernel is put into memory first."""
+    """A stream for each of ``args``, ``of`` a part; what is no one kernel is put into memory."""
     found = []
     for root in args:
-        one = AllElements(root, inputs, device, stop, store, threads if device is None else 1)
+        own = threads if device is None else 1
+        one = AllElements(root, inputs, device, stop, store, own, of=of)
         if pieced(root) or dtypes.stored(root.dtype) != root.dtype:
             one = _kept(one)
         found.append(one)

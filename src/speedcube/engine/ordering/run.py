@@ -74,7 +74,8 @@ def run_through(
         if made is not None:
             return _axis_back(made, source)
     if given is None:
-        given = elements_of(args_read(source), inputs, device, stop, store, stage.threads)
+        how = inputs, device, stop, store, stage.threads
+        given = elements_of(args_read(source), *how, stage.parts[0])
     return _along_axis(_made(source, given), source)
 
 

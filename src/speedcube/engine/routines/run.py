@@ -32,9 +32,10 @@ def run_routine(stage: Stage, inputs: Inputs, device: int | None, stop: Stop, st
             routine, source, sweeps.DeviceWork(stage.parts[0], inputs, device, stop, store)
         )
     whole: dict[int, Any] = {}
+    how = inputs, device, stop, store, stage.threads, stage.parts[0]
     for arg in source.args:
         if id(arg) not in whole:
-            (elements,) = elements_of((arg,), inputs, device, stop, store, stage.threads)
+            (elements,) = elements_of((arg,), *how)
             whole[id(arg)] = _host(elements)
     parts = _seen(source, whole, np.lib.stride_tricks.as_strided)
     with blas_threads(stage.threads), np.errstate(all="ignore"), explained(source.op):
