@@ -138,3 +138,13 @@ def test_operands_of_two_dtypes_are_summed_in_their_common_one(left: str, right:
         wanted = np.einsum(text, first, second)
         assert got.dtype == wanted.dtype
         assert np.allclose(got, wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("text", "shapes"), [("ii", [(1, 3)]), ("ii->i", [(3, 1)]),
+                                              ("iij,j->i", [(1, 3, 2), (2,)])])  # fmt: skip
+def test_a_diagonal_has_two_equal_axes(text: str, shapes: list[tuple[int, ...]]) -> None:
+    arrays = [np.ones(shape) for shape in shapes]
+    with pytest.raises(ValueError, match="collapsing index 'i'"):
+        np.einsum(text, *arrays)
+    with pytest.raises(ShapeError, match="'i' names two axes of one operand"):
+        sc.einsum(text, *arrays)

@@ -185,9 +185,10 @@ class _Term:
         second = self.labels.index(label, first + 1)
         sizes = self.array.shape[first], self.array.shape[second]
         if sizes[0] != sizes[1]:
-            shape = list(self.array.shape)
-            shape[first] = shape[second] = max(sizes) if min(sizes) else 0
-            self.array = broadcast_to(self.array, tuple(shape))
+            raise ShapeError(
+                f"einsum: {label!r} names two axes of one operand, of {sizes[0]} and {sizes[1]} "
+                f"elements; it has shape {self.array.shape}"
+            )
         self.array = self.array.diagonal(0, first, second)
         rest = [one for k, one in enumerate(self.labels) if k not in (first, second)]
         self.labels = (*rest, label)
