@@ -234,3 +234,90 @@ def test_what_a_function_appends_happens_once() -> None:
 
     assert sc.vectorize(noted)(sc.arange(4.0)).compute().tolist() == [0.0, 2.0, 4.0, 6.0]
     assert seen == [0]
+
+
+def _is_a_float(a: Any) -> int:
+    return 1 if isinstance(a, float) else 0
+
+
+def _matched(a: Any) -> int:
+    match a:
+        case float():
+            return 1
+        case _:
+            return 0
+
+
+def _anyway(a: Any) -> float:
+    try:
+        return float(a) * 2
+    except Exception:
+        return -1.0
+
+
+# A number that is not known is no Python number: these are called for each element.
+KINDS: Final[dict[str, Callable[[Any], Any]]] = {
+    "isinstance": lambda a: a * 2 if isinstance(a, float) else a,
+    "in another function": lambda a: _is_a_float(a),
+    "in a function within": lambda a: sum(1 for _ in range(2) if isinstance(a, float)),
+    "type": lambda a: type(a)(1) + a,
+    "match": _matched,
+    "who catches everything": _anyway,
+    "is_integer": lambda a: a.is_integer(),
+    "math.trunc": math.trunc,
+    "as_integer_ratio": lambda a: a.as_integer_ratio()[1],
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_who_asks_for_the_kind_of_a_number_is_called_for_each(name: str) -> None:
+    wanted = np.vectorize(KINDS[name])(X)
+    got = sc.vectorize(KINDS[name])(sc.asarray(X))
+    assert got.dtype == wanted.dtype
+    np.testing.assert_array_equal(got.compute(), wanted)
+
+
+def test_a_power_that_may_be_negative_is_pythons() -> None:
+    line = np.array([3, -1, 0, -3])
+    half = sc.vectorize(lambda n: 2**n, otypes="d")
+    assert half(sc.asarray(line)).compute().tolist() == [8.0, 0.5, 1.0, 0.125]
+    assert sc.vectorize(lambda n: n**3)(sc.asarray(line)).explain().covered
+
+
+class _Dice:
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(1)
+
+    def throw(self, a: Any) -> Any:
+        return a + self.rng.random()
+
+
+def _thrown(a: Any) -> Any:
+    return a + random.random()
+
+
+@pytest.mark.parametrize("function", [lambda a: _thrown(a), _Dice().throw])
+def test_what_a_called_function_draws_is_drawn_for_each_element(function: Any) -> None:
+    assert len(np.unique(sc.vectorize(function)(sc.ones(20)).compute())) == 20
+
+
+COMPLEX: Final[dict[str, Callable[[Any], Any]]] = {
+    "arithmetic": lambda z: z * z - 1 / (z + 3),
+    "parts": lambda z: abs(z) + z.real * z.imag,
+    "functions": lambda z: np.exp(z) + np.conj(z),
+    "two": lambda z: (z + 1, z.imag),
+    "a constant": lambda z: 2j,
+}
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", COMPLEX)
+def test_functions_of_complex_numbers_are_part_of_the_kernel(name: str, dtype: str) -> None:
+    z = (X[::-1, ::2] + 1j * X[:, 1::2]).astype(dtype)
+    ours = sc.vectorize(COMPLEX[name])(sc.asarray(z))
+    right = COMPLEX[name](z)
+    pairs = zip(ours, right, strict=True) if isinstance(ours, tuple) else [(ours, right)]
+    for one, other in pairs:
+        assert one.explain().covered
+        assert one.shape == z.shape
+        np.testing.assert_allclose(one.compute(), other, rtol=1e-5)

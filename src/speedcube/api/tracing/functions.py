@@ -29,10 +29,13 @@ def traced(
     }
     shape = views.broadcast_shapes(*(one.shape for one in given.values()))
     arrays = {key: _broadcast(one, shape) for key, one in given.items()}
-    symbols = {key: symbol(who, f"x{key}", one._expr.dtype) for key, one in given.items()}
+    asked: list[ValueAskedError] = []
+    symbols = {k: symbol(who, f"x{k}", one._expr.dtype, asked) for k, one in given.items()}
     placed = [symbols[k] if k in symbols else args[k].value for k in range(len(args))]
     by_name = {k: symbols[k] if k in symbols else named[k].value for k in named}
     result = function(*placed, **by_name)
+    if asked:  # and the function caught that
+        raise asked[0]
 
     def over(value: Any) -> Array:
         try:
@@ -64,8 +67,9 @@ class vectorize(np.vectorize):
 
     The function is called once, with numbers whose values are not known yet, to see what it
     computes; so the law holds. What it prints happens once then. One that asks for a value, as
-    ``if`` and `math` do, that sets names outside of itself or names what draws numbers, as `random`
-    does, is called for each element instead, at once, as NumPy does: say `where` for a branch.
+    ``if`` and `math` do, or for its kind, as `isinstance` does, that sets names outside of itself
+    or names what draws numbers, as `random` does, is called for each element instead, at once, as
+    NumPy does: say `where` for a branch.
 
     Parameters
     ----------
@@ -106,10 +110,17 @@ class vectorize(np.vectorize):
         named = {k: _AsItIs(one) if k in excluded else one for k, one in kwargs.items()}
         who = f"vectorize: {dask.utils.funcname(self.pyfunc)}"
         try:
-            found = traced(who, self.pyfunc, placed, named)
+            found = traced(who, self._called, placed, named)
         except ValueAskedError:
             return self._at_once(args, kwargs)
         return self._of_otypes(found)
+
+    def _called(self, *args: Any, **kwargs: Any) -> Any:
+        """The function of symbols; what Python's numbers have and they have not is asked for."""
+        try:
+            return self.pyfunc(*args, **kwargs)
+        except (AttributeError, TypeError) as err:
+            raise ValueAskedError(str(err)) from err
 
     def _of_otypes(self, found: Any) -> Any:
         if self.otypes is None:
