@@ -241,3 +241,31 @@ def test_what_numpy_refuses_is_refused(name: str) -> None:
         function(*args)
     with pytest.raises(TypeError):
         getattr(sc, name)(*map(sc.asarray, args))
+
+
+@pytest.mark.parametrize("part", ["real", "imag"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_part_is_assigned_to(shape: tuple[int, ...], dtype: str, part: str) -> None:
+    values = (7, np.nan, -0.0, drawn(shape, dtype).imag[::-1] if shape else 2.5)
+    for value in values:
+        a = drawn(shape, dtype)
+        x = sc.array(a)
+        before = x + 0
+        setattr(x, part, value)
+        changed = a.copy()
+        setattr(changed, part, value)
+        equal(x, changed)
+        assert np.asarray(x).tobytes() == changed.tobytes()
+        equal(before, a)
+
+
+def test_a_part_of_real_numbers_is_assigned_to() -> None:
+    x = sc.array([1.0, 2.0])
+    x.real = [3, 4]
+    assert x.tolist() == [3.0, 4.0]
+    with pytest.raises(TypeError, match="float64 has no imaginary part to assign to"):
+        x.imag = 1
+    z = sc.array([1j, 2j])
+    with pytest.raises(ValueError, match=r"broadcast|shape"):
+        z.real = [1, 2, 3]
