@@ -24,6 +24,7 @@ def concatenate(
     *,
     dtype: Any = None,
     casting: Any = "same_kind",
+    allow_unknown_chunksizes: Any = None,
 ) -> Array:
     """Put arrays one after the other along an axis.
 
@@ -39,6 +40,8 @@ def concatenate(
         The dtype of the result, else NumPy's for them together.
     casting : str
         What may become what, by NumPy's rules.
+    allow_unknown_chunksizes : optional
+        Dask's; no array here has such chunks.
 
     Returns
     -------
@@ -73,7 +76,13 @@ concat = concatenate
 
 
 def stack(
-    arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+    arrays: Any,
+    axis: int = 0,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    casting: Any = "same_kind",
+    allow_unknown_chunksizes: Any = None,
 ) -> Array:
     """Put arrays of one shape along a new axis.
 
@@ -85,7 +94,7 @@ def stack(
         Where the new axis stands in the result.
     out : Array, optional
         Takes the result.
-    dtype, casting : optional
+    dtype, casting, allow_unknown_chunksizes : optional
         As in `concatenate`.
 
     Returns
@@ -116,14 +125,16 @@ def stack(
     return concatenate(raised, k, out, dtype=dtype, casting=casting)
 
 
-def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
+def hstack(
+    tup: Any, *, dtype: Any = None, casting: Any = "same_kind", allow_unknown_chunksizes: Any = None
+) -> Array:
     """Put arrays side by side: along the second axis, vectors along the first.
 
     Parameters
     ----------
     tup : sequence of arrays
         The arrays.
-    dtype, casting : optional
+    dtype, casting, allow_unknown_chunksizes : optional
         As in `concatenate`.
 
     Returns
@@ -146,14 +157,16 @@ def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     return concatenate(several, 0 if vectors else 1, dtype=dtype, casting=casting)
 
 
-def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
+def vstack(
+    tup: Any, *, dtype: Any = None, casting: Any = "same_kind", allow_unknown_chunksizes: Any = None
+) -> Array:
     """Put arrays on top of each other: along the first axis; a vector is a row.
 
     Parameters
     ----------
     tup : sequence of arrays
         The arrays.
-    dtype, casting : optional
+    dtype, casting, allow_unknown_chunksizes : optional
         As in `concatenate`.
 
     Returns
@@ -179,13 +192,15 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
 row_stack = vstack
 
 
-def dstack(tup: Any) -> Array:
+def dstack(tup: Any, *, allow_unknown_chunksizes: Any = None) -> Array:
     """Put arrays behind each other: along the third axis; a vector is a row.
 
     Parameters
     ----------
     tup : sequence of arrays
         The arrays.
+    allow_unknown_chunksizes : optional
+        As in `concatenate`.
 
     Returns
     -------

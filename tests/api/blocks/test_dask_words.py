@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import dask.array as da
 import numpy as np
 import pytest
 
@@ -44,3 +45,24 @@ def test_a_function_of_places_takes_chunks() -> None:
     known = np.fromfunction(lambda i, j: i * 10 + j, (4, 5), dtype=float)
     assert found.chunks == ((2, 2), (2, 2, 1))
     assert np.array_equal(found.compute(), known)
+
+
+@pytest.mark.parametrize("name", ["concatenate", "stack", "hstack", "vstack", "dstack", "block"])
+@pytest.mark.parametrize("word", [True, False])
+def test_unknown_chunks_may_be_allowed(name: str, word: bool) -> None:
+    both = [sc.from_array(X, chunks=2), X]
+    found = getattr(sc, name)(both, allow_unknown_chunksizes=word).compute()
+    assert np.array_equal(found, getattr(np, name)([X, X]))
+
+
+def test_grids_and_triangles_take_chunks() -> None:
+    grid = sc.indices((4, 3), chunks=(2, 3))
+    known = da.indices((4, 3), chunks=(2, 3))
+    assert grid.chunks == known.chunks
+    assert np.array_equal(grid.compute(), known.compute())
+    below = sc.tri(4, 3, chunks=2)
+    assert below.chunks == da.tri(4, 3, chunks=2).chunks
+    assert np.array_equal(below.compute(), np.tri(4, 3))
+    for name in ("tril_indices", "triu_indices"):
+        found = getattr(sc, name)(3, chunks=2)
+        assert np.array_equal([one.compute() for one in found], getattr(np, name)(3))

@@ -69,7 +69,7 @@ def meshgrid(
     return tuple(broadcast_to(one, tuple(sizes)) for one in open_)
 
 
-def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False, *, chunks: Any = None) -> Any:
     """Make the indices of an array, one array of them for each axis.
 
     Parameters
@@ -80,6 +80,8 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
         That of the indices.
     sparse : bool
         Whether to give a tuple of arrays with the size of one axis only.
+    chunks : optional
+        Dask's, of the axes that are indexed: no value depends on them.
 
     Returns
     -------
@@ -105,6 +107,8 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
             for k, line in enumerate(lines)
         )
     each = [coordinate(shape, k).astype(dtype) for k in range(ndim)]
+    if each and chunks is not None:
+        each = [one.rechunk(chunks) for one in each]
     return stack(each) if each else asarray(np.indices((), dtype))
 
 

@@ -217,13 +217,15 @@ def _chosen(x: Array, places: Any, axis: int) -> Array:
     return concatenate([_cut(x, axis, int(run[0]), int(run[-1]) + 1) for run in runs], axis)
 
 
-def block(arrays: Any) -> Array:
+def block(arrays: Any, *, allow_unknown_chunksizes: Any = None) -> Array:
     """Put an array together of nested lists of blocks.
 
     Parameters
     ----------
     arrays : array, or nested lists of arrays
         Those of the innermost lists are put together along the last axis, and so on outwards.
+    allow_unknown_chunksizes : optional
+        As in `concatenate`.
 
     Returns
     -------

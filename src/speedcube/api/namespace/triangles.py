@@ -23,7 +23,15 @@ def _below(rows: int, columns: int, k: Any) -> Array:
     return elementwise("less_equal", offset, build.check_integer("k", k))
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Array:
+def tri(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: Any = float,
+    *,
+    like: Any = None,
+    chunks: Any = None,
+) -> Array:
     """Make a matrix of ones on a diagonal and below it, and zeros above. It needs no memory.
 
     Parameters
@@ -38,6 +46,8 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: A
         That of the result.
     like : array, optional
         NumPy's; the result is a speedcube array.
+    chunks : optional
+        As in `ones`: no value depends on them.
 
     Returns
     -------
@@ -53,7 +63,8 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: A
     checked_like("tri", like)
     rows = max(build.check_integer("N", N), 0)
     columns = rows if M is None else max(build.check_integer("M", M), 0)
-    return _below(rows, columns, k).astype(float if dtype is None else dtype)
+    made = _below(rows, columns, k).astype(float if dtype is None else dtype)
+    return made if chunks is None else made.rechunk(chunks)
 
 
 def tril(m: Any, k: int = 0) -> Array:
@@ -137,7 +148,9 @@ def _made(numpys: Callable[..., Any], n: int, k: int, m: int | None) -> tuple[Ar
         ) from err
 
 
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
+def tril_indices(
+    n: int, k: int = 0, m: int | None = None, *, chunks: Any = None
+) -> tuple[Array, ...]:
     """Make the indices of the lower triangle of a matrix. They are made at once, by NumPy.
 
     Parameters
@@ -148,6 +161,8 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
         Which diagonal; above the main one where it is positive.
     m : int, optional
         How many columns; as many as rows where it is left out.
+    chunks : optional
+        Dask's, of the matrix; it decides nothing.
 
     Returns
     -------
@@ -162,7 +177,9 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     return _made(np.tril_indices, n, k, m)
 
 
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
+def triu_indices(
+    n: int, k: int = 0, m: int | None = None, *, chunks: Any = None
+) -> tuple[Array, ...]:
     """Make the indices of the upper triangle of a matrix. They are made at once, by NumPy.
 
     Parameters
@@ -173,6 +190,8 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
         Which diagonal; above the main one where it is positive.
     m : int, optional
         How many columns; as many as rows where it is left out.
+    chunks : optional
+        Dask's, of the matrix; it decides nothing.
 
     Returns
     -------
