@@ -72,3 +72,14 @@ def test_both_ways_of_asking_for_a_product_are_one() -> None:
     assert np.array_equal(np.matmul(a, b).compute(), [5.0, 14.0])
     with sc.on(strict=True), pytest.raises(LawError, match="does not promise the same bits"):
         (a @ b).compute()
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3])
+@pytest.mark.parametrize("dtype", ["float16", "bool", "int8"])
+def test_powers_of_matrices_are_products_of_any_dtype(dtype: str, n: int) -> None:
+    x = np.array([[1, 2], [3, 1]]).astype(dtype)
+    found, known = sc.linalg.matrix_power(x, n).compute(on="core"), np.linalg.matrix_power(x, n)
+    assert found.dtype == known.dtype
+    assert np.array_equal(found, known)
+    with pytest.raises(TypeError, match="float16"):
+        sc.linalg.matrix_power(x.astype("float16"), -1)

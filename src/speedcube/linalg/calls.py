@@ -71,6 +71,12 @@ def turned(array: Array, axes: Sequence[int], shape: Shape) -> Array:
 
 def matrices(name: str, a: Any, square: bool = False) -> Array:
     """``a`` as floats, of two axes at least, of which the last two are equal where ``square``."""
+    array = of_matrices(name, a, square)
+    return as_dtype(array, common(array))
+
+
+def of_matrices(name: str, a: Any, square: bool = False) -> Array:
+    """The same in its own dtype, which LAPACK need not have."""
     array = array_of(a)
     if array.ndim < 2:
         raise MatrixError(
@@ -81,7 +87,7 @@ def matrices(name: str, a: Any, square: bool = False) -> Array:
             f"{name} takes square matrices, not {array.shape[-2]} x {array.shape[-1]} ones "
             f"(shape {array.shape}): the last two axes must be equal"
         )
-    return as_dtype(array, common(array))
+    return array
 
 
 def batch_of(name: str, *shapes: Shape) -> Shape:

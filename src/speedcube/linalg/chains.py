@@ -10,7 +10,7 @@ from ..api.methods.keywords import put
 from ..api.namespace.diagonals import eye
 from ..api.shapes import broadcast_to
 from ..errors import MatrixError, ParameterTypeError, ShapeError
-from .calls import matrices
+from .calls import of_matrices
 from .products import matmul
 from .solving import inv
 
@@ -109,8 +109,7 @@ def matrix_power(a: Any, n: Any) -> Array:
     array([[1, 5],
            [0, 1]])
     """
-    array = array_of(a)
-    matrices("matrix_power", array, square=True)
+    array = of_matrices("matrix_power", a, square=True)
     try:
         count = operator.index(n)
     except TypeError as err:
