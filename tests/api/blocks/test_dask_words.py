@@ -66,3 +66,16 @@ def test_grids_and_triangles_take_chunks() -> None:
     for name in ("tril_indices", "triu_indices"):
         found = getattr(sc, name)(3, chunks=2)
         assert np.array_equal([one.compute() for one in found], getattr(np, name)(3))
+
+
+@pytest.mark.filterwarnings("ignore:chunk size balancing")
+@pytest.mark.parametrize("size", [1, 3, 4, 5, 7, 10, 16])
+@pytest.mark.parametrize("length", [1, 17, 40, 59])
+def test_chunks_are_balanced_as_dasks_are(length: int, size: int) -> None:
+    line = np.arange(float(length))
+    ours = sc.from_array(line, chunks=6).rechunk(size, balance=True)
+    theirs = da.from_array(line, chunks=6).rechunk(size, balance=True)
+    assert ours.chunks == theirs.chunks
+    assert sc.rechunk(line, (size,), balance=True).chunks == theirs.chunks
+    means = [one.map_blocks(lambda b: b * 0 + b.mean()).compute() for one in (ours, theirs)]
+    assert np.array_equal(*means)

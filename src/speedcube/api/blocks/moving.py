@@ -32,8 +32,10 @@ def rechunk(
         Any shape.
     chunks : optional
         As in `asarray`; a dictionary names the axes whose chunks change.
-    threshold, block_size_limit, balance, method : optional
+    threshold, block_size_limit, method : optional
         Dask's, for the way there; nothing is moved here.
+    balance : bool
+        Whether chunks are made as even as Dask makes them.
 
     Returns
     -------

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ...errors import AxisError, ParameterError, ParameterTypeError, ShapeError
 from ...expr import build, views
 from ...expr.nodes import Expr, Leaf, Stored, c_strides, sizes_of
@@ -253,8 +255,10 @@ def rechunk(
     ----------
     chunks : optional
         As in `speedcube.asarray`; a dictionary names the axes whose chunks change.
-    threshold, block_size_limit, balance, method : optional
+    threshold, block_size_limit, method : optional
         Dask's, for the way there; nothing is moved here.
+    balance : bool
+        Whether chunks are made as even as Dask makes them.
 
     Returns
     -------
@@ -270,4 +274,19 @@ def rechunk(
     if isinstance(chunks, dict):
         named = {k % len(shape) if -len(shape) <= k < 0 else k: v for k, v in chunks.items()}
         chunks = {**dict(enumerate(self._grid.chunks)), **named}
-    return self._view(self._expr, grids.grid_of(chunks, shape, self._expr.dtype))
+    grid = grids.grid_of(chunks, shape, self._expr.dtype)
+    return self._view(self._expr, grids.derived(_balanced, [grid]) if balance else grid)
+
+
+def _balanced(chunks: grids.Chunks) -> grids.Chunks:
+    return tuple(map(_even, chunks))
+
+
+def _even(axis: grids.Axis) -> grids.Axis:
+    """As many chunks, or one fewer where one is small, whose sizes differ least: Dask's choice."""
+    middle, total = int(np.median(axis)), sum(axis)
+    count = len(axis) - (min(axis) <= max(axis) / 2)
+    sizes = range(middle - middle // 2, middle + middle // 2 + 1)
+    cuts = [(n,) * (total // n) + (total % n,) * (total % n > 0) for n in sizes if n]
+    fitting = [cut for cut in cuts if len(cut) == count]
+    return min(fitting, key=lambda cut: max(cut) - min(cut), default=axis)
