@@ -87,7 +87,7 @@ def test_lines_at_the_left_do_not_lie_on_each_other() -> None:
 def test_a_long_plan_shows_its_ends() -> None:
     y = _long()
     count = len(y.plan(on="core").stages)
-    assert count == 51
+    assert count == 57
     words = _words(_root(y.visualize(on="core")))
     assert f"... {count - 40} stages more ..." in words
     numbers = [int(one.split()[1].rstrip(":")) for one in words if one.startswith("stage ")]

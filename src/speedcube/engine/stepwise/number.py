@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...expr.graph import is_short
 from ...expr.nodes import Const, Expr, Leaf, Map, Piecewise, Reduced, Shape, Stored, whole
 from ...expr.scans import one_nan
 from ...ops import GATHERS
@@ -19,6 +20,7 @@ from .choice import Limits, is_ordinary
 from .meaning import FUNCTIONS, is_computed, mapped
 
 MOST: Final = 48  # operations: where two read one, that is made twice
+_SHORT: Final = 24  # nodes below a reduction
 _LOOK: Final = GATHERS | {"bitcast", "signbit", "complex"}  # not made of one element
 
 
@@ -88,7 +90,7 @@ class _At:
             return self.element(source, _unravelled(place, source.shape))
         if type(source) is Piecewise:
             return self._of_pieces(source, _unravelled(place, source.shape))
-        if type(source) is Reduced and self.reduced and prod(source.arg.shape) <= Limits.several:
+        if type(source) is Reduced and self.reduced and _is_little(source):
             values = self.reduced(whole(source, source.shape))
             if values is not None:
                 return np.asarray(values).reshape(-1)[place]
@@ -100,6 +102,14 @@ class _At:
             if all([0 <= at < n for at, n in zip(within, piece.expr.shape, strict=True)]):
                 return self.element(piece.expr, within)
         raise _NoNumberError
+
+
+def _is_little(source: Reduced) -> bool:
+    """Whether ``source`` reduces few elements that few operations make.
+
+    What many do is looked at as a whole: a loop that asks in each step keeps what it comes from.
+    """
+    return prod(source.arg.shape) <= Limits.several and is_short(source.arg, _SHORT)
 
 
 def _unravelled(place: int, shape: Shape) -> Shape:
