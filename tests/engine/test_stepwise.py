@@ -15,6 +15,7 @@ from oracle import assert_same_bits
 import speedcube as sc
 from speedcube.engine import compute as engine
 from speedcube.engine import cpu, prepare
+from speedcube.engine.pieces import few
 from speedcube.engine.stepwise import choice, walk
 from speedcube.engine.stepwise.choice import by_kernels, limited_to
 from speedcube.engine.stepwise.meaning import FUNCTIONS
@@ -197,8 +198,8 @@ def test_what_is_large_or_lies_elsewhere_is_left_to_kernels(monkeypatch: Any) ->
         return once(*args)
 
     monkeypatch.setattr(walk, "_NodeValues", walked)
-    half = choice.MOST // 2  # of whose two regions none is few elements
-    (sc.roll(sc.ones(choice.MOST + 1), half) * 2).compute(on="core")
+    monkeypatch.setattr(few, "_elements", lambda *_: None)  # regions: `test_few_regions`
+    (sc.roll(sc.ones(choice.MOST + 1), 1) * 2).compute(on="core")
     assert not taken
     deferred = sc.asarray(dask.array.ones(10)) if hasattr(dask, "array") else None
     if deferred is not None:
