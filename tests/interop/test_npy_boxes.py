@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +172,23 @@ def test_a_plan_says_what_is_read_of_pieces_that_lie_apart(
     assert "reads 16 kB of 16 MB of x.npy, 1 of 16 chunks" in repr(x[3:5].plan())
     assert "reads 16 MB of 16 MB of x.npy, 16 of 16 chunks" in repr(x[:, ::2].plan())
     assert "reads 15.72 MB of 16 MB of y.npz:y, 15 of 16 chunks" in repr(packed[::100, 5].plan())
+
+
+def test_headers_are_parsed_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.11's parser raises a SystemError where another thread is in the middle of it."""
+    np.save(tmp_path / "x.npy", np.arange(12.0).reshape(3, 4))
+    parse, at_once, most = npy._HEADERS[1, 0], list[int](), list[int]()
+
+    def slowly(file: Any) -> Any:
+        at_once.append(1)
+        most.append(len(at_once))
+        time.sleep(0.01)
+        at_once.pop()
+        return parse(file)
+
+    monkeypatch.setattr(npy, "_HEADERS", {(1, 0): slowly})
+    with ThreadPoolExecutor(8) as pool:
+        opened = list(pool.map(lambda _: sc.open(tmp_path / "x.npy"), range(16)))
+    assert all(one.shape == (3, 4) for one in opened)
+    assert max(most) == 1
+    assert len(most) >= 16

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 import warnings
 from collections.abc import Iterable
 from dataclasses import field
@@ -38,6 +39,9 @@ _WRONG: Final = (
     *(TokenError, MemoryError, LookupError, AttributeError, AssertionError),
 )
 _AXES: Final = 64  # of NumPy's arrays
+# Python 3.11's parser counts its depth for all threads together, and raises a SystemError where two
+# are at work; what is ignored of warnings is everybody's, too.
+_parsing: Final = threading.Lock()
 _HEADERS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -266,7 +270,7 @@ def _header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = npy.read_magic(file)
     if version not in _HEADERS:
         raise ValueError(f"version {version} of the format; 1.0 and 2.0 hold arrays of numbers")
-    with warnings.catch_warnings():
+    with _parsing, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of Python's parser, and of headers that Python 2 wrote
         shape, fortran, dtype = _HEADERS[version](file)
     if any(type(n) is not int or n < 0 for n in shape) or math.prod(shape) >= 2**63:
