@@ -84,6 +84,10 @@ def test_a_program_of_many_values_has_none() -> None:
     assert not frontiers(below(sum(many[1:], many[0])._expr)).kept
 
 
+def test_one_value_is_kept_where_a_kernel_is_full() -> None:
+    assert not frontiers(below(_terms(sc.asarray(np.zeros(SIZE)), 900)._expr)).kept
+
+
 def test_short_programs_have_none() -> None:
     assert not frontiers(below(_planets(sc.asarray(np.zeros(SIZE)), 20)._expr)).kept
 

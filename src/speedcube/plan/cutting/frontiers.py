@@ -102,7 +102,10 @@ class _Program:
         return [level - first for level in levels]
 
     def kept(self, levels: Levels) -> set[int] | None:
-        """The maps that the kernels of ``levels`` hand on; None where they are too many."""
+        """The maps that the kernels of ``levels`` hand on; None where they are too many, or one.
+
+        One value is as well kept wherever a kernel is full.
+        """
         last = list(levels)  # where each is needed
         for number, args in enumerate(self.args):
             for arg in args:
@@ -117,11 +120,12 @@ class _Program:
         places = _narrow(heavy, change)
         if places is None:
             return None
-        return {
+        handed = {
             id(self.maps[number])
             for number, level in enumerate(levels)
             if not self.is_light[number] and any(level <= at < last[number] for at in places)
         }
+        return handed if len(handed) > len(places) else None
 
 
 def _narrow(heavy: Sequence[int], change: Sequence[int]) -> list[int] | None:
