@@ -43,9 +43,13 @@ def left(
 
 
 def in_memory(regions: Sequence[Region], inputs: Inputs, device: int | None) -> Iterator[Region]:
-    """``regions``; of few elements those that read what was made of them, by one kernel for all."""
+    """``regions``; of few elements those that read what was made of them, by one kernel for all.
+
+    A dot takes the factors of its products, which are not rounded: it is left as it is.
+    """
     for region in regions:
-        made = _elements(region, inputs) if device is None else None
+        is_left = device is not None or region.stage.op == "dot"
+        made = None if is_left else _elements(region, inputs)
         yield region if made is None else _over(region, made)
 
 
