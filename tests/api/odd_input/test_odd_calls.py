@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +26,12 @@ from .reasons import reason
 
 SHARE = 199  # one call of so many is tried each time; the slow test tries all
 NAMES = names()
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is saved as "a" does not lie in the tree."""
+    monkeypatch.chdir(tmp_path)
 
 
 def told(calls: Iterator[Call]) -> list[str]:
