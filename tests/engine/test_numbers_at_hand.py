@@ -13,6 +13,7 @@ from oracle import assert_same_bits
 
 import speedcube as sc
 from speedcube.engine import compute as engine
+from speedcube.engine.small import known
 from speedcube.engine.stepwise import choice
 from speedcube.engine.stepwise.choice import by_kernels, limited_to
 from speedcube.engine.stepwise.meaning import FUNCTIONS
@@ -128,6 +129,24 @@ def test_reductions_of_few_elements_are_made_for_it() -> None:
     assert not asked
     assert number_of((y.sum() + 1)._expr, asked.append) is None
     assert len(asked) == 1
+
+
+def test_a_loop_that_asks_for_its_length_has_few_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of eighty steps compiled a kernel of its own: nine seconds."""
+    made: list[object] = []
+    frame_of = known.frame_of
+
+    def counted(prepared: Any) -> Any:
+        made.append(prepared)
+        return frame_of(prepared)
+
+    monkeypatch.setattr(known, "frame_of", counted)
+    x, steps = sc.asarray([3.0, 4.0]), 0
+    while sc.linalg.norm(x) > 1e-3:
+        x = x * 0.9
+        steps += 1
+    assert steps == 81  # 5 * 0.9**81 is the first below
+    assert 0 < len(made) < 12
 
 
 def test_what_is_no_such_number_is_left_to_others() -> None:

@@ -102,7 +102,8 @@ def compute(
     if SMALL > 0 and free and not root.shape and may_be_number(root):
         rung = resolve(on, scheduler, 1, prefers_gpu, root.dtype)
         if is_here(rung.kind) and to in PLACES_HERE:
-            number = number_of(root, partial(small_value, rung=rung.kind))
+            new = steps.new if (steps := _steps(rung)) else None
+            number = number_of(root, partial(small_value, rung=rung.kind, steps=new))
             if number is not None:
                 return number
     few = few_structure(root) if SMALL > 0 and free else None
@@ -189,7 +190,9 @@ def _value_again(few: Structure, root: Expr, rung: Rung, to: str | ResultMemory)
     """The value of ``root``, with its ``few`` words, if the like of it was met; None otherwise."""
     kind = rung.kind
     if is_here(rung.kind):
-        return value_again(few, root, kind) if to in PLACES_HERE else None
+        steps = _steps(rung) if few.reads else None
+        new = steps.new if steps else None
+        return value_again(few, root, kind, new) if to in PLACES_HERE else None
     if kind == "gpu" and few.size <= in_one_launch(SMALL) and to in PLACES:
         large = few.size > SMALL
         return value_again_on_gpu(few, root, rung.devices[0], to != "numpy", large)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Hashable, Sequence
-from functools import partial
 from typing import Any, Final
 
 from ...expr.nodes import Expr, Leaf, Map, Piecewise, Reduced, Scanned, Stored, Through
@@ -23,7 +22,7 @@ from ..pieces.lines import lines_at_once
 from ..pieces.moves import put_in_place, rearranged
 from ..stepwise.choice import is_new
 from .again import Made, Met, few_structure, with_arrays
-from .call import FINISHED, MOST_AT_ONCE, ONE_THREAD, Reusable, computed, most_at_once
+from .call import FINISHED, ONE_THREAD, Reusable, computed, most_at_once
 from .finished import finishing, line_finishing
 from .first import FEW, with_results
 from .first import MOST as LONGEST
@@ -54,8 +53,11 @@ met = _met.get
 _lock = threading.Lock()
 
 
-def value_again(few: Structure, root: Expr, rung: str) -> Any:
-    """The value of ``root``, with its ``few`` words, if the like of it was met; None otherwise."""
+def value_again(few: Structure, root: Expr, rung: str, steps: Made | None = None) -> Any:
+    """The value of ``root``, with its ``few`` words, if the like of it was met; None otherwise.
+
+    Reductions that it reads and that are new are made by ``steps``, where these give them.
+    """
     known = met((targets()[0], few.key))
     if known is None or few.on_device:
         return None
@@ -64,7 +66,7 @@ def value_again(few: Structure, root: Expr, rung: str) -> Any:
         return None
     if machine.free_memory() < _ROOM + 8 * few.size:
         return None
-    if few.reads and not with_arrays(few, _MADE[rung]):
+    if few.reads and not with_arrays(few, _made_on(rung, steps)):
         return None
     return ready.way(ready, few, root)
 
@@ -90,9 +92,9 @@ def value(root: Expr, rung: str = "core", steps: Made | None = None) -> Any:
         return copy
     made = sums_of(root) if type(root) is Leaf and type(root.source) is Scanned else None
     if made is None:
-        made = _one_call(root, rung, _MADE[rung], steps)
+        made = _one_call(root, rung, _made_on(rung, steps), steps)
     if made is None:  # after those of the few reductions of few elements that it reads
-        found = with_results(root, lambda one: _one_call(one, rung))
+        found = with_results(root, _made_on(rung, steps))
         made = None if found is None else _one_call(found, rung)
     return made
 
@@ -110,8 +112,9 @@ def _one_call(root: Expr, rung: str, made: Made | None = None, steps: Made | Non
     return computed(ready, few, root) if few.size <= ready.most[rung] else None
 
 
-# Of a reduction that a small computation reads, and that reads no other, the value.
-_MADE: Final[dict[str, Made]] = {rung: partial(_one_call, rung=rung) for rung in MOST_AT_ONCE}
+def _made_on(rung: str, steps: Made | None) -> Made:
+    """What gives a reduction that a small computation reads, and that reads no other."""
+    return lambda root: _one_call(root, rung, None, steps)
 
 
 def _by_structure(root: Expr, rung: str, few: Structure | None, steps: Made | None) -> Any:
