@@ -108,16 +108,19 @@ def of_keeping_all(root: Expr, traffic: float = 1.0, times: int = 1) -> float:
     return of_keeping(size, dtypes.itemsize(root.dtype), times * size, traffic)
 
 
-def is_better_kept(root: Expr, weight: int, pieces: float, traffic: float) -> bool:
-    """Whether to make ``root`` again costs more than to keep it for two.
+def is_better_kept(
+    root: Expr, weight: int, pieces: float, traffic: float, times: int = 2
+) -> bool:
+    """Whether to make ``root`` so many ``times`` costs more than to keep it.
 
     ``pieces``: nanoseconds for an element of the arrays of pieces that it reads.
     """
-    size, least = math.prod(root.shape), of_keeping_all(root, traffic, 2)
-    if size * (weight * FUNCTION + pieces) < least:  # at a glance
+    size, least = math.prod(root.shape), of_keeping_all(root, traffic, times)
+    again = (times - 1) * size
+    if again * (weight * FUNCTION + pieces) < least:  # at a glance
         return False
-    least *= DRAWN if is_drawn(root) else 1.0
-    return least < size * (of_element(root) + pieces)
+    least *= DRAWN if times > 2 or is_drawn(root) else 1.0
+    return least < again * (of_element(root) + pieces)
 
 
 def of_reading(read: int, itemsize: int) -> float:

@@ -272,9 +272,9 @@ class _Cutter:
         self.again.take(one, args)
         if id(node) in self.uses.frontiers.kept and self._fits(one):
             return self._cut(one)
-        if id(node) in self.uses.several and self._fits(one):
+        if (times := self.uses.several.get(id(node))) and self._fits(one):
             weight, pieces = self.weights.of(one), self.pieces.cost(one)
-            if costs.is_better_kept(one, weight, pieces, self.traffic):
+            if costs.is_better_kept(one, weight, pieces, self.traffic, times):
                 return self._cut(one, "several stages read it")
         return one
 

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ...dataclass import dataclass
 from ...expr.graph import children
-from ...expr.nodes import STAGED, Expr, Leaf, Map, Node, Piecewise, whole
+from ...expr.nodes import (
+    STAGED,
+    Expr,
+    Leaf,
+    Map,
+    Node,
+    Piecewise,
+    Reduced,
+    Scanned,
+    Through,
+    whole,
+)
 from .frontiers import Frontiers, frontiers
 
 _SEVERAL: Final = 0  # no node's number
@@ -22,12 +33,13 @@ class Uses:
     """Who reads what of a program, by the nodes' ids.
 
     ``onwards``: of what stages take that from which others go on. ``several``: the maps that
-    several stages would make. ``frontiers``: where long programs are cut.
+    several stages would make, and how many of these read them themselves, at least two.
+    ``frontiers``: where long programs are cut.
     """
 
     readers: Readers
     onwards: Onwards
-    several: set[int]
+    several: dict[int, int]
     frontiers: Frontiers
 
 
@@ -57,29 +69,38 @@ def readers_of(nodes: Iterable[Node]) -> Readers:
     return {number: list(leaves.values()) for number, leaves in found.items()}
 
 
-def made_for_several(nodes: Sequence[Node], readers: Readers) -> set[int]:
+def made_for_several(nodes: Sequence[Node], readers: Readers) -> dict[int, int]:
     """The maps that would be made again for each of several arrays that are read through views.
 
-    Those are likely to be stages. ``nodes`` each after its own, and who reads them.
+    Those are likely to be stages, and what routines take is one. ``nodes`` each after its own, and
+    who reads them. Of a map how many of the arrays read it themselves, at least two.
     """
     stages: dict[int, int] = {}  # of each node the one array that needs it, or `_SEVERAL`
+    direct: dict[int, set[int]] = {}  # of what several need, those that read it themselves
     for node in reversed(nodes):
         place = id(node)
-        if len(readers.get(place, ())) > 1:
+        if len(readers.get(place, ())) > 1 or isinstance(node, Through):
             stages[place] = place
-        if place in stages and not isinstance(node, STAGED):
+        if place in stages and not isinstance(node, Reduced | Scanned):
             own = stages[place]
             for child in children(node):
                 other = stages.setdefault(id(child), own)
                 if other != own:
+                    direct.setdefault(id(child), {other}).add(own)
                     stages[id(child)] = _SEVERAL
-    return {id(one) for one in nodes if isinstance(one, Map) and stages.get(id(one)) == _SEVERAL}
+    maps = (id(one) for one in nodes if isinstance(one, Map))
+    return {
+        one: max(len(direct.get(one, set()) - {_SEVERAL}), 2)
+        for one in maps
+        if stages.get(one) == _SEVERAL
+    }
 
 
 def onwards_of(nodes: Sequence[Node]) -> Onwards:
     """For what stages take, by its id, what other maps and views go on from.
 
-    That is itself, or else those next below it that are read elsewhere, too.
+    That is itself, or else those next below it that are read elsewhere, too: not only by what
+    the stage takes.
     """
     read = Counter(
         number
@@ -90,21 +111,32 @@ def onwards_of(nodes: Sequence[Node]) -> Onwards:
     views = [n for n in nodes if isinstance(n, Leaf) and isinstance(n.source, (Map, Leaf))]
     read.update(id(view.source) for view in views)
 
-    def is_read(one: Expr, least: int) -> bool:
-        of_view = isinstance(one, Leaf) and read[id(one.source)] > 1
-        return read[id(one)] >= least or of_view
-
     found: Onwards = {}
     for node in nodes:
-        if not isinstance(node, STAGED) or id(node.arg) in found:
-            continue
-        shared: dict[int, Expr] = {}
-        below = [node.arg]
-        while below:  # what only this one reads, and the first of what others do
-            one = below.pop()
-            if is_read(one, 1 if one is node.arg else 2):
-                shared[id(one)] = one
-            elif isinstance(one, Map):
-                below.extend(one.args)
-        found[id(node.arg)] = tuple(shared.values())
+        if isinstance(node, STAGED) and id(node.arg) not in found:
+            found[id(node.arg)] = _shared(node.arg, read)
     return found
+
+
+def _shared(arg: Expr, read: Mapping[int, int]) -> tuple[Expr, ...]:
+    """``arg``, or the first below it, of what others than ``arg`` ``read`` so many times."""
+    if read[id(arg)] or _of_view(arg, read):
+        return (arg,)
+    inside: Counter[int] = Counter()  # how often each is read by what only ``arg`` is made of
+    waiting: dict[int, Expr] = {}
+    below: list[Expr] = [arg]
+    while below:
+        one = below.pop()
+        for child in {id(a): a for a in one.args}.values() if isinstance(one, Map) else ():
+            inside[id(child)] += 1
+            if inside[id(child)] == read[id(child)] and not _of_view(child, read):
+                waiting.pop(id(child), None)
+                below.append(child)
+            else:
+                waiting[id(child)] = child
+    return tuple(waiting.values())
+
+
+def _of_view(one: Expr, read: Mapping[int, int]) -> bool:
+    """Whether it is a view of what has other readers."""
+    return isinstance(one, Leaf) and read[id(one.source)] > 1
