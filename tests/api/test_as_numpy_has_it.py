@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -256,19 +255,13 @@ def test_outer() -> None:
         _same(ufunc.outer(PLAIN, sc.asarray(PLAIN[0])), wanted)
 
 
-@pytest.mark.parametrize(
-    ("name", "method"),
-    [
-        *itertools.product(["power", "equal", "divide", "arctan2"], ["reduce", "accumulate"]),
-        ("hypot", "accumulate"),
-    ],
-)
+@pytest.mark.parametrize("name", ["equal", "ldexp", "left_shift"])
+@pytest.mark.parametrize("method", ["reduce", "accumulate"])
 def test_no_fold(name: str, method: str) -> None:
-    """A TypeError, which says what to do; NumPy refuses some of them as well."""
-    with pytest.raises(
-        TypeError, match=r"(?i)compute the array first|compute it first|cannot be folded"
-    ):
-        getattr(getattr(np, name), method)(sc.asarray(PLAIN))
+    """A TypeError, as NumPy's: the results are not of the dtype that is folded."""
+    for array, words in ((FLOATS, "."), (sc.asarray(FLOATS), "cannot be folded")):
+        with pytest.raises(TypeError, match=words):
+            getattr(getattr(np, name), method)(array)
 
 
 def test_functions_have_the_methods_of_ufuncs() -> None:

@@ -151,8 +151,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "ufunc": (lambda: np.isnat(X), r"numpy\.isnat does not take speedcube arrays.*" + WAY_OUT),
     "out=": (lambda: sc.add(X, 1, out=[1]), r"write out\[\.\.\.\] = result\.compute\(\)"),
     "accumulate": (
-        lambda: np.hypot.accumulate(X),
-        r"numpy\.hypot\.accumulate does not take speedcube arrays",
+        lambda: np.hypot.accumulate(sc.ones(2000)),
+        r"numpy\.hypot\.accumulate of 2000 entries would be 2000 steps.*" + WAY_OUT,
     ),
     "format": (lambda: f"{X:.2f}", r"the format '\.2f' is for one number.*\(3, 4\).*x\.item\(\)"),
     "round": (lambda: round(X), r"round\(\) is for one number.*speedcube\.round"),

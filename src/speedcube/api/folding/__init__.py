@@ -26,7 +26,8 @@ _METHODS: Final[dict[str, Callable[..., Any]]] = {"reduceat": reduceat, "accumul
 # What a ufunc says of itself; `types` are those of the dtypes that are here.
 _ATTRIBUTES: Final = ("nin", "nout", "nargs", "identity", "signature", "resolve_dtypes")
 _DTYPES: Final = frozenset("?bBhHiIlLqQefdFD->")
-_OF_BINARY: Final = ("reduce", "accumulate", "reduceat", "outer")
+_OF_ONE_RESULT: Final = ("reduce", "accumulate", "reduceat")
+_OF_BINARY: Final = (*_OF_ONE_RESULT, "outer")
 
 
 def _refuse(ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> NoReturn:
@@ -60,10 +61,11 @@ def give_methods(functions: Iterable[Callable[..., Any]]) -> None:
         types = [one for one in ufunc.types if _DTYPES.issuperset(one)]
         vars(function).update(types=types, ntypes=len(types))
         vars(function)["at"] = partial(ufunc_at, ufunc)
+        vars(function)["outer"] = partial(_by_protocol, ufunc, "outer")
         if ufunc.nin != 2 or ufunc.nout != 1:
-            vars(function).update({name: partial(_refuse, ufunc, name) for name in _OF_BINARY})
+            lacks = _OF_BINARY if ufunc.nin != 2 else _OF_ONE_RESULT
+            vars(function).update({name: partial(_refuse, ufunc, name) for name in lacks})
             continue
         for name, method in _METHODS.items():
             vars(function)[name] = partial(method, ufunc)
         vars(function)["reduce"] = partial(_reduce, ufunc)
-        vars(function)["outer"] = partial(_by_protocol, ufunc, "outer")

@@ -15,7 +15,8 @@ from ..functions.floats import bits_as, either, is_of_floats
 from ..methods.keywords import put
 from ..methods.numpy_protocol import register
 from ..namespace.ranges import arange
-from .lines import OF_BOOL, of_lines, one_axis, operand, refused
+from .in_order import accumulated
+from .lines import OF_BOOL, of_lines, one_axis, operand
 
 _WORD: Final = {"float16": "int16", "float32": "int32", "float64": "int64"}
 
@@ -90,9 +91,11 @@ def accumulate(ufunc: Any, array: Any, axis: Any = 0, dtype: Any = None, out: An
     name = ufunc.__name__
     if given.dtype == bool:
         name = OF_BOOL.get(name, name) if name != "multiply" else name
-    if name not in ACCUMULATED:
-        refused("accumulate", ufunc, ACCUMULATED)
-    return put(out, ACCUMULATED[name](name, given, k), f"{name}.accumulate")
+    if name in ACCUMULATED:
+        found = ACCUMULATED[name](name, given, k)
+    else:
+        found = accumulated(ufunc, given, dtype, k)
+    return put(out, found, f"{name}.accumulate")
 
 
 register({"accumulate": accumulate})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
-from ...errors import AxisTypeError, UnsupportedError
+from ...errors import AxisTypeError, ParameterTypeError
 from ...expr import build
 from ...expr.nodes import Through, whole
 from ...expr.through.ufuncs import FOLDS
@@ -51,18 +51,5 @@ def one_axis(method: str, axis: Any, ndim: int) -> int:
     if axis is None and ndim == 1:
         return 0
     if axis is None or isinstance(axis, tuple):
-        raise UnsupportedError(f"{method} runs along one axis, not {axis}: name it with axis=")
+        raise ParameterTypeError(f"{method} runs along one axis, not {axis}: name it with axis=")
     return build.check_axis(axis, ndim)
-
-
-def refused(method: str, ufunc: Any, known: Any) -> NoReturn:
-    """`UnsupportedError`, a TypeError: for a ufunc whose results depend on how it is grouped."""
-    name = f"numpy.{ufunc.__name__}.{method}"
-    if {types[-1] for types in ufunc.types} <= {"?", "O"}:
-        raise UnsupportedError(
-            f"{name}: comparisons cannot be folded; combine them with logical_and"
-        )
-    raise UnsupportedError(
-        f"{name} does not take speedcube arrays; {', '.join(sorted(known))} do. "
-        "Compute the array first (x.compute())"
-    )

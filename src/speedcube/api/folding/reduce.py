@@ -12,18 +12,21 @@ from ... import dtypes
 from ...errors import DTypeError, ParameterError
 from ...expr import build
 from ..array import Array, elementwise
+from ..creation import full
 from ..functions.floats import either
-from ..methods.keywords import axis_of, put
-from ..methods.numpy_protocol import REDUCTIONS, register
+from ..joining import concatenate
+from ..methods.keywords import axis_of, first_value, masked, put
+from ..methods.numpy_protocol import array_ufunc, register
 from .accumulate import after_first
-from .lines import OF_BOOL, of_lines, one_axis, operand, refused
+from .in_order import reduced
+from .lines import OF_BOOL, of_lines, one_axis, operand
 
 
 def _difference(name: str, array: Array, axis: Any, keepdims: bool) -> Array:
     """The exact sum of the first element and the negatives of the others, rounded once."""
     if array.dtype == bool:
         raise DTypeError("subtract takes no bool: use logical_xor, or .astype('int64')")
-    if not build.normalise_axes(axis, array.ndim) and not array.ndim:
+    if not build.normalise_axes(axis, array.ndim):  # of no axis, or 0-d
         return array
     k = one_axis("subtract.reduce", axis, array.ndim)
     if not array.shape[k]:
@@ -114,12 +117,52 @@ def reduce(
         name = OF_BOOL.get(name, name)
     if name in ("logical_and", "logical_or"):
         found = (given.all if name == "logical_and" else given.any)(axis, keepdims=keepdims)
-        return put(out, found, f"{name}.reduce")
-    if name not in REDUCED:
-        refused("reduce", ufunc, {*REDUCED, *REDUCTIONS})
-    if initial is not None or where is not True:
-        raise ParameterError(f"{name}.reduce takes neither initial= nor where=: leave them out")
-    return put(out, REDUCED[name](name, given, axis, keepdims), f"{name}.reduce")
+    elif name in REDUCED:
+        found = _with_keywords(ufunc, name, given, axis, keepdims, initial, where)
+    else:
+        found = reduced(ufunc, given, dtype, axis, keepdims, initial, where)
+    return put(out, found, f"{name}.reduce")
+
+
+def _with_keywords(
+    ufunc: Any, name: str, array: Array, axis: Any, keepdims: bool, initial: Any, where: Any
+) -> Array:
+    """What is left out is what changes nothing, and ``initial`` comes before the others."""
+    if where is not True:
+        if initial is None and ufunc.identity is None:
+            raise ParameterError(f"{name}.reduce has no identity: where= needs initial=")
+        of_floats = name in ("hypot", "logaddexp", "logaddexp2")
+        array = _as_result(name, array) if of_floats else array
+        array = masked(array, where, _neutral(name, array))
+    if initial is None:
+        return REDUCED[name](name, array, axis, keepdims)
+    if name == "subtract":
+        return _difference_from(initial, array, axis, keepdims)
+    if name == "lcm" and not array.size:
+        found = array.max(axis, keepdims=keepdims, initial=1)
+    else:
+        found = REDUCED[name](name, array, axis, keepdims)
+    first = full((), first_value(initial, found._expr.dtype), found._expr.dtype)
+    made: Array = array_ufunc(first, ufunc, "__call__", first, found)
+    return made
+
+
+def _neutral(name: str, array: Array) -> float:
+    """What changes nothing where it is folded, after the first."""
+    if name == "bitwise_and":
+        return int(np.iinfo(array.dtype).max) if array.dtype.kind == "u" else -1
+    return {"lcm": 1, "logaddexp": -math.inf, "logaddexp2": -math.inf}.get(name, 0)
+
+
+def _difference_from(initial: Any, array: Array, axis: Any, keepdims: bool) -> Array:
+    """``initial`` is the first entry, and all of the array's come after it."""
+    if build.normalise_axes(axis, array.ndim):
+        k = one_axis("subtract.reduce", axis, array.ndim)
+    else:  # of no axis: from each element by itself
+        k, array, keepdims = 0, array.reshape((1, *array.shape)), False
+    shape = tuple(1 if place == k else n for place, n in enumerate(array.shape))
+    first = full(shape, first_value(initial, array._expr.dtype), array._expr.dtype)
+    return _difference("subtract", concatenate((first, array), k), k, keepdims)
 
 
 register({"reduce": reduce})

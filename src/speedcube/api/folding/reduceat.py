@@ -18,7 +18,8 @@ from ..methods.numpy_protocol import register
 from ..namespace.axes import moveaxis
 from ..scatter.segments import segment_max, segment_min, segment_sum
 from ..take import take
-from .lines import OF_BOOL, one_axis, operand, refused
+from .in_order import accumulated, reduced
+from .lines import OF_BOOL, one_axis, operand
 from .reduce import REDUCED
 
 _FEW: Final = 16  # ranges that are folded one by one
@@ -52,7 +53,7 @@ def reduceat(
     elif name in _METHODS or name in REDUCED or name in _WITHOUT_NAN:
         found = _one_by_one(name, lines, starts, stops)
     else:
-        refused("reduceat", ufunc, {*_METHODS, *_WITHOUT_NAN, *REDUCED})
+        return put(out, moveaxis(_in_order(ufunc, lines, dtype, starts, stops), 0, k), name)
     kept = found if name.startswith("logical") else found.astype(given.dtype)
     return put(out, moveaxis(kept, 0, k), f"{name}.reduceat")
 
@@ -98,6 +99,16 @@ def _one_by_one(
         else:
             found.append(REDUCED[name](name, part, 0, False))
     return stack(found)
+
+
+def _in_order(
+    ufunc: Any, lines: Array, dtype: Any, starts: NDArray[np.int64], stops: NDArray[np.int64]
+) -> Array:
+    """Of a ufunc whose order counts: each range by as many steps as it has elements."""
+    ends = np.maximum(stops, starts + 1).tolist()
+    parts = [lines[first:end] for first, end in zip(starts.tolist(), ends, strict=True)]
+    found = [reduced(ufunc, part, dtype, 0, False, None, True) for part in parts]
+    return stack(found) if found else accumulated(ufunc, lines[:0], dtype, 0)
 
 
 def _by_segments(
