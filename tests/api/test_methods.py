@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +105,28 @@ def test_numbers_are_hashed_as_what_they_are() -> None:
     for not_one in (x, x[:1], x[None]):
         with pytest.raises(TypeError, match="unhashable type"):
             hash(not_one)
+
+
+@pytest.mark.parametrize("convert", [int, float, complex, operator.index, bool])
+@pytest.mark.parametrize("value", [3, [3], [[3]], [1, 2], [], 3.5, [3.5], True, [True]])
+def test_an_element_with_axes_becomes_a_number_where_the_installed_numpy_lets_it(
+    convert: Callable[[Any], Any], value: Any
+) -> None:
+    def outcome(array: Any) -> Any:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                return convert(array), [one.category for one in said]
+            except (TypeError, ValueError) as error:
+                return TypeError if isinstance(error, TypeError) else ValueError
+
+    # A number of NumPy's is our array without axes: what sums are.
+    numpys = np.asarray(value) if np.ndim(value) else np.asarray(value)[()]
+    assert outcome(sc.asarray(value)) == outcome(numpys)
+
+
+def test_the_smallest_dtype_of_a_number_without_axes() -> None:
+    for value in (3, -300, 2.5, 1e50, True, 1 + 1j, [3], [2.5]):
+        wanted = np.min_scalar_type(np.asarray(value))
+        assert np.min_scalar_type(sc.asarray(value)) == wanted  # type: ignore[arg-type]
+        assert sc.min_scalar_type(sc.asarray(value)) == wanted

@@ -103,6 +103,32 @@ def test_flat_is_assigned_to_as_numpys(change: Callable[[Any], None]) -> None:
     both(change)
 
 
+@pytest.mark.parametrize("shape", [(2, 3), (), (0, 3), (4,), (1, 2, 2)])
+def test_flat_is_an_iterator(shape: tuple[int, ...]) -> None:
+    values = np.arange(int(np.prod(shape))).reshape(shape)
+    walks = values.flat, sc.asarray(values).flat
+    for _ in range(values.size):
+        assert walks[1].index == walks[0].index
+        assert walks[1].coords == walks[0].coords
+        assert next(walks[1]) == next(walks[0])
+    assert (walks[1].index, walks[1].coords) == (walks[0].index, walks[0].coords)
+    for walk in walks:
+        assert list(walk) == []
+        assert walk[:0].size == walk.index == 0
+        assert len(list(walk)) == len(walk) == values.size
+
+
+def test_flat_is_compared_and_has_no_hash() -> None:
+    x = sc.asarray(M)
+    for word in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+        for other in (3, M.reshape(-1)[::-1]):
+            found = getattr(x.flat, word)(other)
+            np.testing.assert_array_equal(found.compute(), getattr(M.flat, word)(other))
+    assert (x.flat == x.flat).all()
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(x.flat)
+
+
 def test_flat_is_read_as_numpys() -> None:
     x = sc.asarray(M.T)
     assert list(x.flat) == list(M.T.flat)

@@ -43,14 +43,33 @@ def _as_now(array: Array) -> Array:
     return array._view(expr, array._grid)
 
 
+def _compared(name: str) -> Any:
+    def method(self: Flat, other: Any) -> Any:
+        return getattr(self.copy(), name)(other.copy() if isinstance(other, Flat) else other)
+
+    method.__name__ = name
+    return method
+
+
 class Flat:
     """The elements of an array in C order: read by an index, assigned to, or one after the other.
 
-    Who walks through them has the values of that moment, in memory.
+    Who walks through them has the values of the first step, in memory. It is an iterator, as
+    NumPy's: an index puts it back to its first element.
     """
+
+    __hash__ = None  # type: ignore[assignment]
+    __eq__ = _compared("__eq__")
+    __ne__ = _compared("__ne__")
+    __lt__ = _compared("__lt__")
+    __le__ = _compared("__le__")
+    __gt__ = _compared("__gt__")
+    __ge__ = _compared("__ge__")
 
     def __init__(self, base: Array) -> None:
         self.base = base
+        self._place = 0
+        self._values: Any = None
 
     def __repr__(self) -> str:
         return f"<speedcube.Array.flat of {len(self)} elements>"
@@ -59,13 +78,39 @@ class Flat:
         return self.base.size
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(np.asarray(self.base.compute()).flat)
+        return self
+
+    def __next__(self) -> Any:
+        if self._place >= len(self):
+            raise StopIteration
+        if self._values is None:
+            self._values = np.asarray(self.base.compute()).reshape(-1)
+        self._place += 1
+        return self._values[self._place - 1]
+
+    @property
+    def index(self) -> int:
+        """The place of the next element."""
+        return self._place
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """Its index along each axis."""
+        place, found = self._place, []
+        for k, extent in enumerate(reversed(self.base.shape), 1):
+            place, along = (place, 0) if not extent else divmod(place, extent)
+            found.append(place * extent + along if k == self.base.ndim else along)
+        return tuple(reversed(found))
+
+    def _line(self) -> Array:
+        self._place, self._values = 0, None
+        return self.base.reshape(-1)
 
     def __getitem__(self, key: Any) -> Any:
-        return self.base.reshape(-1)[key]
+        return self._line()[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        line = self.base.reshape(-1)
+        line = self._line()
         wanted, given = line[key].size, np.size(value)
         if given != 1:  # repeated, or cut: as NumPy's do it
             if not given:
@@ -81,8 +126,7 @@ class Flat:
 
     def copy(self) -> Array:
         """The elements as an array of one axis."""
-        line: Array = self.base.reshape(-1)
-        return line
+        return self._line()
 
 
 def _line(like: Array, value: Any) -> Any:

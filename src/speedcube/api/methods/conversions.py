@@ -158,17 +158,22 @@ class Values:
         values = np.asarray(self.compute())
         return values.view() if dtype is None else values.view(dtype)
 
+    def _scalar(self) -> Any:
+        """The only element; NumPy, whose versions differ, judges one that has axes."""
+        number = self._item()
+        return np.full(self._expr.shape, number) if self._expr.shape else number
+
     def __float__(self) -> float:
-        return float(self._item())
+        return float(self._scalar())
 
     def __int__(self) -> int:
-        return int(self._item())
+        return int(self._scalar())
 
     def __trunc__(self) -> int:
-        return int(self._item())
+        return int(self._scalar())
 
     def __complex__(self) -> complex:
-        return complex(self._item())
+        return complex(self._scalar())
 
     def __bool__(self) -> bool:
         if any(n != 1 for n in self._expr.shape):
@@ -179,7 +184,7 @@ class Values:
         return bool(self._item())
 
     def __index__(self) -> int:
-        return operator.index(self._item())
+        return operator.index(self._scalar())
 
     def __bytes__(self) -> bytes:
         return self.tobytes()

@@ -235,9 +235,9 @@ def min_scalar_type(a: Any, /) -> np.dtype[Any]:
     >>> sc.min_scalar_type(300)
     dtype('uint16')
     """
-    if isinstance(a, Array):
+    if isinstance(a, Array) and a.ndim:
         return a.dtype
-    smallest: np.dtype[Any] = np.min_scalar_type(a)
+    smallest: np.dtype[Any] = np.min_scalar_type(a.compute() if isinstance(a, Array) else a)
     return smallest
 
 
