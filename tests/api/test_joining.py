@@ -333,3 +333,15 @@ def test_what_does_not_fit_is_refused(name: str) -> None:
         call()
     assert isinstance(caught.value, pythons)
     assert re.search(message, str(caught.value))
+
+
+@pytest.mark.parametrize("number", [2, -1, 300, 1.5, True, 1j, np.float64(2)])
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32"])
+def test_numbers_of_pythons_take_the_dtype_of_the_arrays_beside_them(number, dtype):
+    values = np.arange(3).astype(dtype)
+    wanted = np.concatenate((number, values, 1), axis=None)
+    for function in (np.concatenate, sc.concatenate):
+        found = function((number, sc.asarray(values), 1), axis=None)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found.compute(), wanted)
+    assert sc.append(sc.asarray(values), number).dtype == np.append(values, number).dtype

@@ -130,3 +130,43 @@ def test_the_smallest_dtype_of_a_number_without_axes() -> None:
         wanted = np.min_scalar_type(np.asarray(value))
         assert np.min_scalar_type(sc.asarray(value)) == wanted  # type: ignore[arg-type]
         assert sc.min_scalar_type(sc.asarray(value)) == wanted
+
+
+EDGES = [
+    *(
+        [1.0, 2.0],
+        [1.5],
+        [np.nan],
+        [0.1],
+        [1e300],
+        [-0.0],
+        [np.inf],
+        [2.0**63],
+        [1e30],
+        [],
+        [70000],
+    ),
+    *([2**53 + 1], [2**53], [2**63 - 1], [-1], [300], [1 + 0j], [1 + 1j], [0.1j], [2**63], [True]),
+]
+
+
+@pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="NumPy has no casting='same_value'"
+)
+@pytest.mark.parametrize("values", EDGES)
+@pytest.mark.parametrize(
+    "dtype", ["bool", "uint8", "int64", "uint64", "float16", "float32", "float64", "complex64"]
+)
+def test_what_keeps_its_value_is_cast(values: Any, dtype: str) -> None:
+    given = np.asarray(values)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            wanted = given.astype(dtype, casting="same_value")  # type: ignore[call-overload]
+        except ValueError:
+            with pytest.raises(ValueError, match="keeps its value"):
+                sc.asarray(given).astype(dtype, casting="same_value")
+            return
+    found = sc.asarray(given).astype(dtype, casting="same_value")
+    assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(found.compute(), wanted)

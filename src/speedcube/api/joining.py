@@ -62,7 +62,7 @@ def concatenate(
     if out is not None and dtype is not None:
         raise ParameterTypeError("concatenate: out= has a dtype of its own; leave dtype= out")
     if axis is None:
-        several, axis = [one.reshape(-1) for one in several], 0
+        several, axis = [one.reshape(-1) for one in _weak(several, arrays)], 0
     name = None if dtype is None else dtypes.check(dtype)
     expr = concatenated([one._expr for one in several], axis, name)
     result = _joined(several, expr, axis % len(expr.shape))
@@ -274,7 +274,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Array:
     >>> sc.append(sc.arange(3), 7).compute()
     array([0, 1, 2, 7])
     """
-    return concatenate((arr, values), axis)
+    return concatenate((arr, array_of(values)), axis)
 
 
 def _of_axes(array: Array, ndim: int) -> Array:
@@ -286,6 +286,13 @@ def _arrays(name: str, arrays: Any) -> list[Array]:
     if isinstance(arrays, Iterator) or not isinstance(arrays, Iterable):
         raise ParameterTypeError(f"{name} takes a list of arrays, not {arrays!r}")
     return [array_of(one) for one in arrays]
+
+
+def _weak(several: list[Array], given: Iterable[Any]) -> list[Array]:
+    """Python's numbers take the dtype of the arrays beside them."""
+    trios = [(type(v) in (int, float, complex), v, x) for v, x in zip(given, several, strict=True)]
+    common = dtypes.promote(*(v if weak else x._expr.dtype for weak, v, x in trios))
+    return [x.astype(common) if weak else x for weak, _, x in trios]
 
 
 def _joined(several: list[Array], expr: Expr, axis: int) -> Array:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...errors import DTypeError, ParameterTypeError
+from ...errors import DTypeError, ParameterError, ParameterTypeError
 from ...expr import build
 from ...expr.pairs.node import is_pair, pair, parts
 from .keywords import put
@@ -34,7 +34,8 @@ def astype(
     order : {"C", "F", "A", "K"}
         NumPy's word for the layout in memory; it decides nothing here.
     casting : {"no", "equiv", "safe", "same_kind", "unsafe"}
-        Which conversions are allowed.
+        Which conversions are allowed; ``"same_value"`` computes at once whether all elements keep
+        their values, which is a ValueError where they do not.
     subok : bool
         NumPy's; it changes nothing here.
     copy : bool
@@ -59,6 +60,9 @@ def astype(
     if isinstance(dtype, (np.ndarray, type(self))):
         raise DTypeError("astype takes a dtype, not an array: give y.dtype")
     name = dtypes.check(dtype)
+    if casting == "same_value":
+        kept: A = _same_values(self, name, copy)
+        return kept
     if not dtypes.castable(self._expr.dtype, name, casting):
         raise DTypeError(f"{self._expr.dtype} cannot become {name} with casting={casting!r}")
     if not copy and name == self._expr.dtype:
@@ -68,6 +72,28 @@ def astype(
         warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=2)
         return self._view(build.cast(parts(self._expr)[0], name), self._grid)
     return self._view(build.cast(self._expr, name), self._grid)
+
+
+def _same_values(array: Any, dtype: str, copy: bool) -> Any:
+    """``array`` as ``dtype``, where no element changes its value; that is computed now."""
+    reals = [array.real, array.imag] if array._expr.dtype in dtypes.COMPLEX else [array]
+    part = dtypes.PARTS.get(dtype, dtype)
+    kept = [] if dtype == "bool" else [_keep(one, part) for one in reals]
+    if len(reals) > 1 and part == dtype != "bool":
+        kept, array = [kept[0], reals[1] == 0], reals[0]
+    if not all(bool(one.all()) for one in kept):
+        raise ParameterError(f"not every element keeps its value as {dtype} (casting='same_value')")
+    return array.astype(dtype, copy=copy)
+
+
+def _keep(reals: Any, dtype: str) -> Any:
+    """Which elements come back as they were."""
+    made = reals.astype(dtype)
+    same = (made.astype(reals.dtype) == reals) & ((made < 0) == (reals < 0))
+    for one, other in ((reals, made), (made, reals)):
+        if one.dtype.kind == "f" and other.dtype.kind in "iu":  # the next above is held to the last
+            same = same & (one < float(int(np.iinfo(other.dtype).max) + 1))
+    return same | (reals != reals) if reals.dtype.kind == made.dtype.kind == "f" else same
 
 
 def round(self: A, decimals: int = 0, out: Any = None) -> A:
