@@ -108,9 +108,7 @@ def of_keeping_all(root: Expr, traffic: float = 1.0, times: int = 1) -> float:
     return of_keeping(size, dtypes.itemsize(root.dtype), times * size, traffic)
 
 
-def is_better_kept(
-    root: Expr, weight: int, pieces: float, traffic: float, times: int = 2
-) -> bool:
+def is_better_kept(root: Expr, weight: int, pieces: float, traffic: float, times: int = 2) -> bool:
     """Whether to make ``root`` so many ``times`` costs more than to keep it.
 
     ``pieces``: nanoseconds for an element of the arrays of pieces that it reads.
