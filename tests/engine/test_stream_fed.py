@@ -12,8 +12,9 @@ import pytest
 
 import speedcube as sc
 from speedcube import errors
+from speedcube.engine import machine
 from speedcube.engine.boxes import Stop
-from speedcube.engine.streams import along, fed, worker
+from speedcube.engine.streams import along, fed, reading, worker
 from speedcube.interop.readers import npy
 from speedcube.plan import streams
 from speedcube.plan.reads import BlockRoom
@@ -96,6 +97,33 @@ def test_their_bits_are_those_of_memory(
         turned = ("columns, turned", "columns, in the middle", "columns, at the end")
         left.update({one: [None, None] for one in turned})  # results do not lie as columns do
         assert sorted(LEFT, key=repr) == sorted(left.get(program, [[], []]), key=repr)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("cores", [1, 2])
+def test_where_there_is_one_core_no_other_thread_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, cores: int
+) -> None:
+    readers: list[str] = []
+
+    def spied(*args: Any) -> Any:
+        readers.append("reads ahead")
+        return read_ahead(*args)
+
+    read_ahead = reading._read_ahead
+    monkeypatch.setattr(reading, "_read_ahead", spied)
+    monkeypatch.setattr(machine, "cores", lambda: cores)
+    run, x = PROGRAMS[program], opened(tmp_path, "npy", DATA)
+    assert_same(run(x).compute(on="core"), run(sc.asarray(DATA)).compute(on="core"))
+    if cores == 1:
+        assert not readers
+        untaken = ("planes", "spreads of columns", "columns, turned")
+        untaken += ("columns, in the middle", "columns, at the end")
+        assert [one is None for one in LEFT] == [program in untaken]
+        assert len(LEFT[0] or ()) <= 3  # at the border
+    else:
+        assert readers == ["reads ahead"]
+        assert not LEFT
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

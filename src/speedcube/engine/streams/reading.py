@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from ...dataclass import dataclass
 from ...expr.sources.tiled import from_page, page_memory
 from ...plan.reads import AHEAD, BoxRead, StreamBlock
+from ...plan.stages import Stage
 from ...plan.streams import BLOCK
+from .. import machine
 from ..boxes import Stop
 
 Array: TypeAlias = NDArray[Any]
@@ -71,12 +73,20 @@ _KEPT: Final[list[Array]] = []
 _MOST_KEPT: Final = 2 * AHEAD
 
 
+def no_core_is_idle(stage: Stage) -> bool:
+    """Whether all cores compute parts of ``stage``, and none is left for a thread that reads.
+
+    Where there is one core that would take turns with who computes, whose cache loses what it read.
+    """
+    return len(stage.parts) > 1 or machine.cores() == 1
+
+
 def read_blocks(
     blocks: Iterable[StreamBlock], stop: Stop, busy: bool
 ) -> Iterator[tuple[StreamBlock, Read]]:
     """Each block with what it reads, which is gone when the next is asked for.
 
-    ``busy``: all cores compute blocks that are quickly read. Each is read by who computes it then,
+    ``busy``: no core is idle, and blocks are quickly read. Each is read by who computes it then,
     and is still in that core's cache; else a thread reads ahead.
     """
     upcoming = iter(blocks)

@@ -40,7 +40,7 @@ from .elements import walked_elements
 from .fed import left_of
 from .folds import folds
 from .own import Joined, Own
-from .reading import read_blocks
+from .reading import no_core_is_idle, read_blocks
 from .takers import FoldedBlocks, Fused, Placed, Records, Spread, Taker
 
 Array: TypeAlias = NDArray[Any]
@@ -72,7 +72,7 @@ class StreamWorker(Worker):
         if not _streams(part.root, inputs):
             super().store_into(stage, part, share, inputs, whole)
             return
-        self._given([Own(stage)], [share], part, inputs, len(stage.parts) > 1)
+        self._given([Own(stage)], [share], part, inputs, no_core_is_idle(stage))
 
     def reduced(
         self, stage: Stage, part: Part, inputs: Inputs, shape: tuple[int, ...], out: Any = None
@@ -81,14 +81,14 @@ class StreamWorker(Worker):
         if not _streams(part.root, inputs):
             return super().reduced(stage, part, inputs, shape, out)
         results = np.empty(shape, stage.dtype)
-        self._given([_own(stage, part)], [results], part, inputs, len(stage.parts) > 1)
+        self._given([_own(stage, part)], [results], part, inputs, no_core_is_idle(stage))
         return results
 
     def shared(self, stage: Stage, part: Part, inputs: Inputs) -> Any:
         """What the part gives of results that others share."""
         if not _streams(part.root, inputs):
             return super().shared(stage, part, inputs)
-        return self._given([_own(stage, part)], [None], part, inputs, len(stage.parts) > 1)[0]
+        return self._given([_own(stage, part)], [None], part, inputs, no_core_is_idle(stage))[0]
 
     def partial(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
         """The part's records, to be merged with those of the other parts."""
@@ -96,7 +96,7 @@ class StreamWorker(Worker):
             return super().partial(stage, part, inputs)
         taker = Records(_own(stage, part), _kept(stage, part), self._plain)
         room = room_for(part.root, stage.axes)
-        self._taken([taker], part, room, len(stage.parts) > 1, inputs)
+        self._taken([taker], part, room, no_core_is_idle(stage), inputs)
         return np.asarray(taker.given()[0])
 
     def several(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:
@@ -126,7 +126,7 @@ class StreamWorker(Worker):
             for stage, place in its:
                 extra = tuple(islice(extras, len(stage.parts[0].extra)))
                 owns.append(Own(stage, place, extra))
-        return self._given(owns, shares, part, inputs, len(one.visited.parts) > 1)
+        return self._given(owns, shares, part, inputs, no_core_is_idle(one.visited))
 
     def _given(
         self,
@@ -138,7 +138,7 @@ class StreamWorker(Worker):
     ) -> Outcome:
         """What ``part`` gives of each stage of ``owns``, by one reading; None: it is in its share.
 
-        ``busy``: other threads have parts, too.
+        ``busy``: no core is idle.
         """
         room = shared_room([room_for(part.root, axes) for one in owns for axes in one.axes])
         takers = self._takers(owns, shares, part, room, inputs)
@@ -225,7 +225,7 @@ class StreamWorker(Worker):
     ) -> Iterator[tuple[Item, Stage, Inputs]]:
         """The blocks of ``part``: where each lies, its stage with one part, and what that reads."""
         own, room = _own(stage, part), room_for(part.root, stage.axes)
-        for item, root, read in self._roots(part, room, len(stage.parts) > 1, inputs):
+        for item, root, read in self._roots(part, room, no_core_is_idle(stage), inputs):
             yield item, own.at(item, root), read
 
     def _roots(
@@ -257,7 +257,7 @@ class StreamWorker(Worker):
     ) -> Iterator[tuple[StreamBlock, dict[int, Any]]]:
         """The blocks of ``part``, each with what it reads: on a GPU, in its memory.
 
-        ``busy``: other threads have parts, too.
+        ``busy``: no core is idle.
         """
         if self.device is None:
             alone = busy and is_quick(part.root)
