@@ -115,6 +115,22 @@ def test_backwards_through_the_steps_each_question_is_quick(made: list[int]) -> 
     assert state.computations > 70
 
 
+def test_of_a_loop_that_runs_again_only_what_it_shares_is_kept(made: list[int]) -> None:
+    """All steps were kept as well, which nobody had asked for twice: 92 seconds for 0.3."""
+    x, y = RNG.normal(size=(500, 9)), RNG.normal(size=500)
+    rows = RNG.integers(0, 500, (40, 8))
+    scaled = (sc.asarray(x) - sc.asarray(x).mean(axis=0)) / sc.asarray(x).std(axis=0)
+    wanted, of = np.zeros(9), (x - x.mean(axis=0)) / x.std(axis=0)
+    for some in rows:
+        wanted = wanted - 0.1 * of[some].T @ (of[some] @ wanted - y[some]) / 8
+    for _ in range(3):
+        w = sc.zeros(9)
+        for some in rows:
+            w = w - 0.1 * scaled[some].T @ (scaled[some] @ w - y[some]) / 8
+        np.testing.assert_allclose(w.compute(on="core"), wanted, rtol=1e-9)
+    assert sum(made) <= 2  # the mean and the deviation
+
+
 STATES: dict[str, Callable[[Any], Iterator[Any]]] = {}
 
 

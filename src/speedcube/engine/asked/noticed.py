@@ -21,6 +21,7 @@ _seen: Final[dict[int, tuple[weakref.ref[Thing], int]]] = {}  # by id, with the 
 _places: Final[OrderedDict[tuple[object, ...], None]] = OrderedDict()
 _FEW: Final = 1 << 14  # elements; more are made by kernels, which make only what they are asked for
 _FEW_BYTES: Final = 1 << 24  # of all together
+_MANY: Final = 48  # things that a loop has made before somebody asks
 _lock: Final = threading.RLock()  # a thing may die while it is held
 
 
@@ -112,14 +113,17 @@ def asked_again(
 
 
 def few_between(things: Sequence[Thing]) -> list[Thing]:
-    """All that takes long of a computation whose every array is of few elements.
+    """What takes long and was asked before, of a computation whose every array is of few elements.
 
     Backwards along what a loop has made (a path through its steps), each question is of an earlier
-    step.
+    step. A loop that is run once more has new steps, which nobody asked for twice.
     """
     if any(math.prod(thing.shape) > _FEW for thing in things):
         return []
-    found = [one for one in things if has_values(one) and is_heavy(one)]
+    seen = [one for one in things if _is_seen(one)]
+    if len(seen) <= _MANY:
+        return []
+    found = [one for one in seen if has_values(one) and is_heavy(one)]
     size = sum(math.prod(one.shape) * dtypes.itemsize(one.dtype) for one in found)
     return found if size <= _FEW_BYTES else []
 

@@ -37,7 +37,6 @@ SETTING: Final = "speedcube.keep-asked"
 # Nodes of a computation from which on it is noticed, by rung. A GPU's kernels take longest to make,
 # and other steps of a loop that are not kept have other kernels.
 LONG: Final = {"core": 48, "cores": 48, "gpu": 16}
-_MANY: Final = 48  # things that a loop has made before somebody asks
 
 Make: TypeAlias = Callable[[Sequence[Expr]], list[Any]]
 
@@ -107,7 +106,7 @@ def reading_asked(roots: Sequence[Expr], rung: Rung, make: Make) -> Sequence[Exp
     things = things_of(nodes)
     with paused():
         wanted = asked_again(roots, things, look.met)
-        if wanted and len(things) > _MANY:
+        if wanted:
             look.keep(few_between(things), make)
         if look.met:
             wanted += foreseen(things)
