@@ -41,6 +41,17 @@ def test_triangles(lower: bool) -> None:
     np.testing.assert_allclose(triangle @ found, b, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("columns", [(), (2,)])
+def test_a_triangle_of_other_chunks_than_the_right_side(columns: tuple[int, ...]) -> None:
+    """Those of `cholesky` are one, here: Dask's own are the matrix's."""
+    a, b = A @ A.T, np.arange(6.0).reshape(6, *(1 for _ in columns)) * np.ones(columns)
+    half = sc.linalg.cholesky(sc.from_array(a, chunks=2), lower=True)
+    found = sc.linalg.solve_triangular(half, sc.from_array(b, chunks=2), lower=True)
+    np.testing.assert_allclose(a @ np.linalg.inv(half.compute()).T @ found.compute(), b, atol=1e-12)
+    with pytest.raises(ValueError, match=r"shape\[1\] and b.shape\[0\]"):
+        sc.linalg.solve_triangular(half, sc.ones(5))
+
+
 def test_tall_and_wide() -> None:
     tall = np.random.default_rng(5).normal(size=(12, 3))
     for name, x, chunks in (("tsqr", tall, (4, 3)), ("sfqr", tall.T, (3, 4))):

@@ -38,16 +38,26 @@ def lu(a: Any) -> tuple[Array, Array, Array]:
     raise NotImplementedError
 
 
-@by_dask("dask.array.linalg")
+def _in_one_chunk(a: Any, b: Any, lower: bool = False) -> Array | None:
+    """What `solve_triangular` gives of chunks that do not match: those of `cholesky` are one."""
+    if not (isinstance(a, Array) and isinstance(b, Array) and a.ndim == 2 and b.ndim > 0):
+        return None
+    if a.shape[1] != b.shape[0] or a.chunks[0] == a.chunks[1] == b.chunks[0]:
+        return None
+    return solve_triangular(a.rechunk(a.shape), b.rechunk({0: b.shape[0]}), lower)
+
+
+@by_dask("dask.array.linalg", _in_one_chunk)
 def solve_triangular(a: Any, b: Any, lower: bool = False) -> Array:
     """Solve ``a @ x = b`` of a triangle, by Dask's algorithm of blocks, which needs SciPy.
 
     Parameters
     ----------
     a : Array
-        A square matrix, whose chunks are square.
+        A square matrix.
     b : Array
-        A vector or a matrix, with the chunks of `a` along its first axis.
+        A vector or a matrix. Where its chunks along its first axis are not those of `a`,
+        all are put into one.
     lower : bool
         Which triangle of `a` is read.
 
@@ -59,7 +69,7 @@ def solve_triangular(a: Any, b: Any, lower: bool = False) -> Array:
     Raises
     ------
     ValueError
-        For other shapes, or chunks that do not match.
+        For other shapes.
 
     Examples
     --------

@@ -149,7 +149,7 @@ def _of_stacks(rcond: Any) -> Any:
     return rcond if isinstance(rcond, (int, float)) else array_of(rcond)[..., None]
 
 
-def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
+def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array]:
     """The least-squares solution of linear equations, computed at once.
 
     How many residuals there are depends on the rank, and that on values.
@@ -165,9 +165,10 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
 
     Returns
     -------
-    tuple of Array, Array, int and Array
+    tuple of Array
         The solution, the sums of squared residuals (none, where the rank is below the number of
-        columns, or there are no more rows than columns), the rank, and the singular values.
+        columns, or there are no more rows than columns), the rank (0-d, int32), and the singular
+        values.
 
     Raises
     ------
@@ -178,7 +179,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
     --------
     >>> a = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]
     >>> x, residuals, rank, s = sc.linalg.lstsq(a, [1.0, 3.0, 5.0])
-    >>> x.compute().round(9), rank
+    >>> x.compute().round(9), int(rank)
     (array([1., 2.]), 2)
     """
     x, y = matrices("lstsq", a), array_of(b)
@@ -200,10 +201,10 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
     solution, residuals, rank, values = persist(*routine("lstsq", operands, shapes, dtype, given))
     found = int(rank)
     known = residuals if found == columns and rows > columns else residuals[:0]
-    return solution, known, found, values
+    return solution, known, array_of(np.int32(found)), values
 
 
-def _tall_lstsq(a: Array, b: Array, rcond: Any) -> tuple[Array, Array, int, Array]:
+def _tall_lstsq(a: Array, b: Array, rcond: Any) -> tuple[Array, Array, Array, Array]:
     """The same of a tall matrix in blocks: of the triangle that the equations are turned to."""
     columns, eps = a.shape[1], float(np.finfo(a.dtype).eps)
     both = concatenate([a, b[:, None] if b.ndim == 1 else b], axis=1)
@@ -212,7 +213,7 @@ def _tall_lstsq(a: Array, b: Array, rcond: Any) -> tuple[Array, Array, int, Arra
     limit = max(a.shape) * eps if rcond is None else rcond
     x, _, rank, values = lstsq(turned[:columns, :columns], right, limit)
     residuals = (absolute(turned[columns:, columns:]) ** 2).sum(axis=0)
-    known = residuals if rank == columns else residuals[:0]
+    known = residuals if int(rank) == columns else residuals[:0]
     return x[:, 0] if b.ndim == 1 else x, known, rank, values
 
 
