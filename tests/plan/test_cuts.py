@@ -321,6 +321,32 @@ def test_what_a_kernel_makes_on_the_way_is_not_repeated_from_the_start() -> None
     assert_same_bits(alive.compute(on="core"), wanted)
 
 
+def _by_momentum(w: Any, v: Any, grad: Any) -> tuple[Any, Any]:
+    v = 0.9 * v + grad
+    return w - 0.05 * v, v
+
+
+def _by_moments(w: Any, m: Any, grad: Any) -> tuple[Any, Any]:
+    m = 0.9 * m + 0.1 * grad * abs(grad)
+    return w - 0.05 * m / (abs(m) + 1), m
+
+
+@pytest.mark.parametrize("step", [_by_momentum, _by_moments])
+def test_what_a_loop_goes_on_with_beside_its_state_is_kept_with_it(step: Any) -> None:
+    """Each kernel made the momentum from the first step on, and was longer than the last."""
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=(64, 30)), rng.normal(size=64)
+    one: Any = sc.zeros(30), sc.zeros(30)
+    other: Any = np.zeros(30), np.zeros(30)
+    for _ in range(60):
+        one = step(*one, x.T @ (x @ one[0] - y) / 64)
+        other = step(*other, x.T @ (x @ other[0] - y) / 64)
+    stages = cut([one[0]._expr]).requests
+    assert max(len(walk(stage.root)) for stage in stages) < 130
+    assert "steps of a loop go on from it" in {stage.why for stage in stages}
+    np.testing.assert_allclose(one[0].compute(on="core"), other[0], rtol=1e-9)
+
+
 def _centred(u: Any) -> Any:
     return u - u.mean(axis=0)
 

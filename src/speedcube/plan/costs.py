@@ -189,12 +189,13 @@ class Again:
         if known:
             self._known[id(root)] = max(known)
 
-    def is_too_much(self, root: Expr, each: float, traffic: float) -> bool:
+    def is_too_much(self, root: Expr, each: float, traffic: float, is_stored: bool) -> bool:
         """Whether to keep ``root``, made by one more stage, at ``each`` nanoseconds an element.
 
         Steps of a loop that made all before again would take time by the square of their number.
         Kept are elements when to make them again has taken as long as ``keeping`` them: that is
         at most twice the time of the best choice. Each step until then is a kernel of its own.
+        What ``is_stored`` in any case, as a library takes it, is kept from the second step on.
         """
         if id(root) in self._counted:
             return False
@@ -202,7 +203,8 @@ class Again:
         spent, steps = self._known.get(id(root), (0.0, 0))
         spent += each * math.prod(root.shape)
         self._known[id(root)] = spent, steps + 1
-        long = spent >= of_keeping_all(root, traffic) or steps + 1 >= MOST_AGAIN
+        most = 2 if is_stored else MOST_AGAIN
+        long = spent >= of_keeping_all(root, traffic) or steps + 1 >= most
         return steps > 0 and long
 
 

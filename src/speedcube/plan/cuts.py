@@ -36,6 +36,7 @@ from ..expr.push import Nodes
 from ..expr.routines.table import ROUTINES
 from . import costs
 from .boxes import Shrunk, shrunk
+from .cutting.turns import Turns
 from .cutting.uses import Uses, uses_of
 from .pieces import MOST_REGIONS, Pieces
 from .requests import ALONE, Cut, Request, all_of, of_numbers, own_source
@@ -75,6 +76,7 @@ class _Cutter:
     kept: dict[int, bool] = field(default_factory=dict)  # whether a source is
     inside: set[int] = field(default_factory=set)  # maps that kernels make on the way
     again: costs.Again = field(default_factory=costs.Again)
+    turns: Turns = field(default_factory=Turns)
     nodes: Nodes = field(default_factory=Nodes)
     pieces: Pieces = field(default_factory=Pieces)
 
@@ -118,13 +120,15 @@ class _Cutter:
 
     def _go_on(self, node: Staged) -> None:
         """Keep what ``node`` takes and others go on from, if loops would make it too often."""
+        is_stored = isinstance(node, Through) and node.op in ROUTINES
         for one in self.uses.onwards[id(node.arg)]:
             root = self.emitted[id(one)]
             if isinstance(root, Leaf) or costs.is_drawn(root) or tiled(root):
                 continue
             each = costs.of_element(root) + self.pieces.cost(root)
-            if self._fits(root) and self.again.is_too_much(root, each, self.traffic):
-                self.emitted[id(one)] = self._cut(root, "each step would make it again")
+            if self._fits(root) and self.again.is_too_much(root, each, self.traffic, is_stored):
+                kept = self._cut(root, "each step would make it again")
+                self.emitted[id(one)] = self.turns.begun_by(kept)
 
     def _read_alone(self, arg: Expr) -> Expr:
         """``arg`` of a library; what of a file it takes is read by a stage of its own.
@@ -147,6 +151,7 @@ class _Cutter:
             root = self._whole(root, "cannot be cut into boxes")
         made: Expr | Staged = root if source is None else source
         result = StageResult(made.shape, made.dtype)
+        self.turns.note_result(result, root)
         self.requests.append(Request(*of_numbers(root, source), result, why))
         if source is None:
             self.inside.update(id(node) for node in walk(root) if isinstance(node, Map))
@@ -208,11 +213,9 @@ class _Cutter:
     def _is_kept(self, source: Expr | Piecewise) -> bool:
         """Whether the elements of ``source`` are made once for all that read them."""
         root, readers = self.emitted[id(source)], self.uses.readers[id(source)]
-        if any(id(leaf) in self.program.gathers for leaf in readers):
-            return True
-        if not all(self.nodes.can_push(root, leaf) for leaf in readers):
-            return True
-        if not self._splits(root, readers):
+        gathered = any(id(leaf) in self.program.gathers for leaf in readers)
+        pushed = all(self.nodes.can_push(root, leaf) for leaf in readers)
+        if gathered or not pushed or not self._splits(root, readers):
             return True
         if not self._fits(root):
             return False
@@ -224,9 +227,7 @@ class _Cutter:
         if id(source) in self.wanted:  # it is made and stored in any case
             return costs.of_reading(reads, itemsize) < each * reads
         once = each * size + costs.of_keeping(size, itemsize, reads, self.traffic)
-        if costs.is_drawn(root):
-            once *= costs.DRAWN
-        return once < each * reads
+        return once * (costs.DRAWN if costs.is_drawn(root) else 1.0) < each * reads
 
     def _splits(self, root: Expr, readers: list[Leaf]) -> bool:
         """Whether each reader of ``root`` can be cut into regions, and into few."""
@@ -247,8 +248,7 @@ class _Cutter:
         """``root`` that reads arrays of pieces from memory, where they have been put together."""
         kept: dict[int, StageResult] = {}
         for leaf in pieced(root):
-            all_of_it = self.pieces.known[id(leaf.source)]
-            kept[id(leaf.source)] = self._once(all_of_it, why)
+            kept[id(leaf.source)] = self._once(self.pieces.known[id(leaf.source)], why)
         return without_pieces(root, kept) if kept else root
 
     def _map(self, node: Map) -> Expr:
@@ -257,6 +257,9 @@ class _Cutter:
             args = list(map(self._stored, args))
         if self.pieces.known and not self.pieces.are_few(args):
             args = [self._whole(arg, "too many regions") for arg in args]
+        for place in self.turns.before(args, self.weights):
+            if self._fits(args[place]):
+                args[place] = self._cut(args[place], "steps of a loop go on from it")
         own = costs.weight(node)
         total = own + sum(map(self.weights.of, args))
         while total > costs.MOST:
@@ -269,12 +272,13 @@ class _Cutter:
         same = all(a is b for a, b in zip(args, node.args, strict=True))
         one = self.nodes.map(node if same else Map(node.op, tuple(args), node.shape, node.dtype))
         self.weights.note(one, total)
+        self.turns.note(one, args)
         self.again.take(one, args)
         if id(node) in self.uses.frontiers.kept and self._fits(one):
             return self._cut(one)
         if (times := self.uses.several.get(id(node))) and self._fits(one):
-            weight, pieces = self.weights.of(one), self.pieces.cost(one)
-            if costs.is_better_kept(one, weight, pieces, self.traffic, times):
+            cost = self.weights.of(one), self.pieces.cost(one)
+            if costs.is_better_kept(one, *cost, self.traffic, times):
                 return self._cut(one, "several stages read it")
         return one
 
