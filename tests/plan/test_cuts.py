@@ -347,6 +347,39 @@ def test_what_a_loop_goes_on_with_beside_its_state_is_kept_with_it(step: Any) ->
     np.testing.assert_allclose(one[0].compute(on="core"), other[0], rtol=1e-9)
 
 
+def _split_step(m: Any, steps: int) -> Any:
+    """A wave packet by FFTs there and back, between factors that every step takes."""
+    x = m.linspace(-10, 10, 2048)
+    half, k = m.exp(-0.0025j * x**2), m.arange(2048) / 20
+    kinetic, psi = m.exp(-0.005j * k**2), m.exp(-(x**2) + 2j * x)
+    for _ in range(steps):
+        psi = half * m.fft.ifft(kinetic * m.fft.fft(half * psi))
+    return (abs(psi) ** 2).sum()
+
+
+def test_factors_that_many_calls_of_a_library_take_are_made_once() -> None:
+    """Each of sixty steps made their sines and cosines again, by kernels of their own."""
+    few, many = _split_step(sc, 2), _split_step(sc, 60)
+    assert "several stages read it" not in [one.why for one in cut([few._expr]).requests]
+    whys = [one.why for one in cut([many._expr]).requests]
+    assert whys.count("several stages read it") == 4  # the parts of both factors
+    # What one call alone takes is no state that others go on from.
+    assert "each step would make it again" not in whys
+    assert len(whys) == 4 + 2 * 60 + 1  # and the sum
+    np.testing.assert_allclose(many.compute(on="core"), _split_step(np, 60), rtol=1e-9)
+
+
+def test_what_several_take_of_a_file_is_read_again_for_each(tmp_path: Path) -> None:
+    """Kept for all of them, it would lie in memory as a whole."""
+    data = np.random.default_rng(0).random((2000, 1000))
+    np.save(tmp_path / "x.npy", data)
+    for x, is_kept in ((sc.open(tmp_path / "x.npy"), False), (sc.asarray(data), True)):
+        y = sc.exp(sc.sin(x * 1.5))
+        asked = [sc.percentile(y, q)._expr for q in (10, 30, 50, 70, 90)]
+        whys = [one.why for one in cut(asked).requests]
+        assert ("several stages read it" in whys) is is_kept
+
+
 def _centred(u: Any) -> Any:
     return u - u.mean(axis=0)
 

@@ -39,7 +39,7 @@ from .small.known import value as small_value
 from .small.pairs import small_pair
 from .small.structure import SMALL, Structure
 from .stepwise.number import may_be_number, number_of
-from .stepwise.run import StepByStep
+from .stepwise.run import StepByStep, new_of
 from .streams.boxwise import goes_on
 from .streams.decoded import in_memory
 
@@ -102,8 +102,7 @@ def compute(
     if SMALL > 0 and free and not root.shape and may_be_number(root):
         rung = resolve(on, scheduler, 1, prefers_gpu, root.dtype)
         if is_here(rung.kind) and to in PLACES_HERE:
-            new = steps.new if (steps := _steps(rung)) else None
-            number = number_of(root, partial(small_value, rung=rung.kind, steps=new))
+            number = number_of(root, lambda one: small_value(one, rung.kind, new_of(_steps(rung))))
             if number is not None:
                 return number
     few = few_structure(root) if SMALL > 0 and free else None
@@ -135,7 +134,7 @@ def compute(
     steps = _steps(rung)
     here = to in PLACES_HERE and not direct.reads_routine(root)
     if here and size <= at_once(rung.kind, SMALL, visited is not root):
-        value = small_value(root, rung.kind, steps.new if steps else None)
+        value = small_value(root, rung.kind, new_of(steps))
         if value is not None:
             return value
     if steps and to in PLACES_HERE and (found := steps.several([root])):
@@ -190,8 +189,7 @@ def _value_again(few: Structure, root: Expr, rung: Rung, to: str | ResultMemory)
     """The value of ``root``, with its ``few`` words, if the like of it was met; None otherwise."""
     kind = rung.kind
     if is_here(rung.kind):
-        steps = _steps(rung) if few.reads else None
-        new = steps.new if steps else None
+        new = new_of(_steps(rung)) if few.reads else None
         return value_again(few, root, kind, new) if to in PLACES_HERE else None
     if kind == "gpu" and few.size <= in_one_launch(SMALL) and to in PLACES:
         large = few.size > SMALL
@@ -268,7 +266,7 @@ def compute_all(
     roots = _small_reading(roots, size, rung) if kept is None else roots
     steps = _steps(rung) if kept is None else None
     if kept is None and rung.kind in drawn.RUNGS:
-        value = small_pair(roots, rung.kind, steps.new if steps else None)
+        value = small_pair(roots, rung.kind, new_of(steps))
         if value is not None:
             return [value]
     if steps is not None:

@@ -113,6 +113,9 @@ def test_flat_is_an_iterator(shape: tuple[int, ...]) -> None:
         assert next(walks[1]) == next(walks[0])
     assert (walks[1].index, walks[1].coords) == (walks[0].index, walks[0].coords)
     for walk in walks:
+        walk[:0]  # back to the first
+        places = [walk.index for _ in walk if walk.index < 3]
+        assert places == [*range(1, min(values.size, 2) + 1)]
         assert list(walk) == []
         assert walk[:0].size == walk.index == 0
         assert len(list(walk)) == len(walk) == values.size

@@ -54,3 +54,8 @@ class StepByStep:
         source = root.source if type(root) is Leaf else None
         found = few_made(source) if type(source) is Through else value(root, self.rung.kind)
         return self.rest(root) if found is None else found
+
+
+def new_of(steps: StepByStep | None) -> Callable[[Expr], Any] | None:
+    """What makes a program whose kernel is not there yet, if ``steps`` may make any."""
+    return None if steps is None else steps.new

@@ -18,6 +18,7 @@ from ...expr.nodes import (
     Reduced,
     Scanned,
     Through,
+    Tiled,
     whole,
 )
 from .frontiers import Frontiers, frontiers
@@ -73,13 +74,15 @@ def made_for_several(nodes: Sequence[Node], readers: Readers) -> dict[int, int]:
     """The maps that would be made again for each of several arrays that are read through views.
 
     Those are likely to be stages, and what routines take is one. ``nodes`` each after its own, and
-    who reads them. Of a map how many of the arrays read it themselves, at least two.
+    who reads them. Of a map how many of the arrays read it themselves, at least two. What routines
+    take of a file is read again for each: kept for all, it would be in memory as a whole.
     """
+    of_file = any(isinstance(one, Leaf) and isinstance(one.source, Tiled) for one in nodes)
     stages: dict[int, int] = {}  # of each node the one array that needs it, or `_SEVERAL`
     direct: dict[int, set[int]] = {}  # of what several need, those that read it themselves
     for node in reversed(nodes):
         place = id(node)
-        if len(readers.get(place, ())) > 1 or isinstance(node, Through):
+        if len(readers.get(place, ())) > 1 or (isinstance(node, Through) and not of_file):
             stages[place] = place
         if place in stages and not isinstance(node, Reduced | Scanned):
             own = stages[place]
@@ -90,7 +93,7 @@ def made_for_several(nodes: Sequence[Node], readers: Readers) -> dict[int, int]:
                     stages[id(child)] = _SEVERAL
     maps = (id(one) for one in nodes if isinstance(one, Map))
     return {
-        one: max(len(direct.get(one, set()) - {_SEVERAL}), 2)
+        one: 2 if of_file else max(len(direct.get(one, set()) - {_SEVERAL}), 2)
         for one in maps
         if stages.get(one) == _SEVERAL
     }
