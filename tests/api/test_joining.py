@@ -345,3 +345,15 @@ def test_numbers_of_pythons_take_the_dtype_of_the_arrays_beside_them(number, dty
         assert found.dtype == wanted.dtype
         np.testing.assert_array_equal(found.compute(), wanted)
     assert sc.append(sc.asarray(values), number).dtype == np.append(values, number).dtype
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "float16", "float32", "float64"])
+@pytest.mark.parametrize("number", [1, 2.5, 1j, True])
+def test_what_append_is_given_has_the_dtype_of_its_own(dtype: str, number: complex) -> None:
+    a = np.array([1, 2, 3], dtype)
+    for ours, numpys in (
+        (sc.append(number, sc.asarray(a)), np.append(number, a)),
+        (sc.append(sc.asarray(a), number), np.append(a, number)),
+    ):
+        assert ours.dtype == numpys.dtype
+        np.testing.assert_array_equal(ours.compute(), numpys)

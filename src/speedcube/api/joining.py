@@ -274,7 +274,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Array:
     >>> sc.append(sc.arange(3), 7).compute()
     array([0, 1, 2, 7])
     """
-    return concatenate((arr, array_of(values)), axis)
+    return concatenate((array_of(arr), array_of(values)), axis)  # neither is weak, as in NumPy
 
 
 def _of_axes(array: Array, ndim: int) -> Array:
