@@ -210,6 +210,21 @@ def test_a_kill_costs_the_pieces_that_run(
     make, what = KILLED[name]
     losing.wait_for_workers(2, timeout=120)
     wanted = make().compute(on=losing)  # kernels are compiled
+    for _ in range(5):  # until a kill comes in the middle: a loaded machine may run it late
+        found, safe, then, made = _killed(losing, monkeypatch, make, what)
+        assert_same_bits(found, wanted)
+        assert len(safe) >= 3
+        assert [key for key in safe if made.times[key] > 1] == []
+        if then < made.done(what):
+            return
+    pytest.fail("all of them were done, five times, before the kill")
+
+
+def _killed(
+    losing: Any, monkeypatch: pytest.MonkeyPatch, make: Callable[[], Any], what: str
+) -> tuple[Any, set[str], int, _Made]:
+    """The value, what was in two places at the kill, how much was done then; how often each was."""
+    losing.wait_for_workers(2, timeout=120)
     scheduler, made, here = losing.cluster.scheduler, _Made(), set[str]()
     take = Submission.take
 
@@ -217,7 +232,6 @@ def test_a_kill_costs_the_pieces_that_run(
         take(self, name, value)
         here.add(name)
 
-    monkeypatch.setattr(Submission, "take", noted)
     scheduler.add_plugin(made)
     pids, safe, then = losing.run(os.getpid), set[str](), list[int]()
     victim = next(iter(pids))
@@ -233,11 +247,10 @@ def test_a_kill_costs_the_pieces_that_run(
         then.append(made.done(what))
 
     killing = threading.Thread(target=kill, daemon=True)
-    killing.start()
-    found = make().compute(on=losing)
+    with monkeypatch.context() as patched:
+        patched.setattr(Submission, "take", noted)
+        killing.start()
+        found = make().compute(on=losing)
     killing.join(20)
     scheduler.remove_plugin(made.name)
-    assert_same_bits(found, wanted)
-    assert len(safe) >= 3
-    assert then[0] < made.done(what), "not all of them were done"
-    assert [key for key in safe if made.times[key] > 1] == []
+    return found, safe, then[0], made
