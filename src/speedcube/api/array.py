@@ -51,7 +51,7 @@ class Array(Operators, Values, Places, Namesakes, Chunked, Collection):
     NumPy array; every operation gives another lazy array at once.
     """
 
-    __slots__ = ("_gpu", "_grid", "_plans", "_writes")
+    __slots__ = ("_gpu", "_grid", "_plans", "_walk", "_writes")
     __array_priority__ = 20.0
 
     def __init__(self, expr: Expr, *, gpu: bool = False, hint: Any = None) -> None:
@@ -59,6 +59,7 @@ class Array(Operators, Values, Places, Namesakes, Chunked, Collection):
         self._gpu = gpu  # made with a CuPy RandomState: prefers a GPU
         self._plans: Plans = {}
         self._writes = 0  # assignments since it was in memory
+        self._walk: tuple[Any, bool] | None = None  # where a loop wrote, and if elsewhere each time
         own = type(hint) is grids.Grid
         self._grid = hint if own else grids.grid_of(hint, expr.shape, expr.dtype)
 

@@ -151,13 +151,17 @@ def test_a_loop_of_assignments_writes_in_place_but_never_what_others_see() -> No
     for i in range(DEPTH + 2):
         x[i] = i
     assert own_memory(x) is not None
-    view, values = x[:5], x.compute()
-    assert own_memory(x) is None  # the view reads it
+    few, memory = x[:5], own_memory(x).ctypes.data
+    assert own_memory(x).ctypes.data == memory  # few elements are copied
+    x[:5] = -2
+    assert own_memory(x).ctypes.data == memory
+    values, turned = x.compute(), x.T
+    assert own_memory(x) is None  # the transpose reads it
     x[:5] = -1
-    assert view.tolist() == [0, 1, 2, 3, 4]
-    assert values[:5].tolist() == [0, 1, 2, 3, 4]
+    assert few.tolist() == [0, 1, 2, 3, 4]
+    assert turned[:5].tolist() == values[:5].tolist() == [-2] * 5
     assert x[:5].tolist() == [-1] * 5
-    del view
+    del turned
     gc.collect()
     for i in range(3000):
         x[i] = 2 * i

@@ -18,13 +18,13 @@ RNG = np.random.default_rng(0)
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many assignments there were when an array was computed to memory."""
-    found, to_memory = list[int](), assignment._to_memory
+    found, to_memory = list[int](), assignment.to_memory
 
-    def spied(array: Any) -> None:
+    def spied(array: Any, item: Any) -> None:
         found.append(array._writes)
-        to_memory(array)
+        to_memory(array, item)
 
-    monkeypatch.setattr(assignment, "_to_memory", spied)
+    monkeypatch.setattr(assignment, "to_memory", spied)
     return found
 
 

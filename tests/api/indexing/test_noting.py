@@ -297,8 +297,8 @@ def test_what_numpy_refuses_is_refused(key: Any, value: Any) -> None:
 
 def test_keys_that_are_boxes() -> None:
     shape = (5, 6, 7)
-    assert noting._box_of(shape, (2, slice(1, 9))) == ((2, 1, 0), (1, 5, 7), [1, 2])
-    assert noting._box_of(shape, (..., -1)) == ((0, 0, 6), (5, 6, 1), [0, 1])
-    assert noting._box_of(shape, (slice(3, 1), ...)) == ((3, 0, 0), (0, 6, 7), [0, 1, 2])
+    assert noting.box_of(shape, (2, slice(1, 9))) == ((2, 1, 0), (1, 5, 7), [1, 2])
+    assert noting.box_of(shape, (..., -1)) == ((0, 0, 6), (5, 6, 1), [0, 1])
+    assert noting.box_of(shape, (slice(3, 1), ...)) == ((3, 0, 0), (0, 6, 7), [0, 1, 2])
     for other in (slice(None, None, 2), None, True, [1], np.array([1]), (0,) * 4, -6):
-        assert noting._box_of(shape, other) is None
+        assert noting.box_of(shape, other) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from types import EllipsisType
 from typing import Any, Final
@@ -10,8 +11,8 @@ import numpy as np
 
 from ...errors import DTypeError, ShapeError
 from ...expr import views
-from ...expr.nodes import Leaf, Stored
-from ...expr.sources.at_hand import at_number
+from ...expr.nodes import Expr, Leaf, Stored, whole
+from ...expr.sources.at_hand import at_number, seen
 from ...expr.through.windows import selected
 from ...interop import chunks as grids
 from ..methods.lazy import A
@@ -25,6 +26,8 @@ EARLY: Final = 10  # as many count an element that is asked for between them
 # Operations in place, after which few elements are computed to memory: a loop that asks for
 # something of them each time would otherwise make all of its steps again.
 STEPS: Final = 4
+
+COPIED: Final = 1 << 14  # elements that are copied when they are read from such memory: 5-10 us
 
 _BASIC: Final = (int, slice, type(None), EllipsisType)
 
@@ -57,7 +60,8 @@ def getitem(self: A, item: Any) -> A:
     if type(item) is int and type(self._expr) is Leaf and type(self._expr.source) is Stored:
         line = at_number(self._expr, item) if self._expr.shape else None
         if line is not None:  # as loops over what lies in memory have it
-            return self._view(line, grids.sliced(self._grid, item, line.shape))
+            one = _of_now(line) if self._writes > DEPTH else line
+            return self._view(one, grids.sliced(self._grid, item, line.shape))
     items = item if type(item) is tuple else (item,)
     if not all([type(one) in _BASIC or isinstance(one, np.integer) for one in items]):
         other: A = _OTHERS["read"](self, item)
@@ -65,7 +69,22 @@ def getitem(self: A, item: Any) -> A:
     expr = selected(views.index(self._expr, item))
     if 0 < self._writes < DEPTH and not expr.shape:  # a loop asks for what it wrote
         self._writes = min(self._writes + EARLY, DEPTH)
+    elif self._writes > DEPTH:
+        expr = _of_now(expr)
     return self._view(expr, grids.sliced(self._grid, item, expr.shape))
+
+
+def _of_now(expr: Expr) -> Expr:
+    """Few elements of memory that is written in place, copied: nobody else looks at it then.
+
+    What a loop made of the step before would otherwise make it write to a copy of all of it.
+    """
+    if type(expr) is not Leaf or math.prod(expr.shape) > COPIED:
+        return expr
+    values = seen(expr)
+    if values is None:
+        return expr
+    return whole(Stored(np.array(values, order="C"), expr.dtype, True), expr.shape)
 
 
 def setitem(self: A, item: Any, value: Any) -> None:

@@ -41,7 +41,7 @@ class Selection(Array):
         # assigned to the array later is not ours: its expression is kept, not the array.
         gpu = values._gpu or mask.array._gpu
         self._values, self._mask = Array(values._expr, gpu=gpu, hint=values._grid), mask
-        self._gpu, self._plans, self._writes, self._name = gpu, {}, 0, None
+        self._gpu, self._plans, self._writes, self._name, self._walk = gpu, {}, 0, None, None
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("_expr", "_grid"):

@@ -17,7 +17,7 @@ from .cut import cut_along, overwritten, slab_axis
 _NAME: Final = "assigned"
 # Pieces that one more is compared to: a step of a loop puts its inner elements and its edges where
 # the step before it did.
-_LOOKED: Final = 6
+LOOKED: Final = 6
 
 
 @dataclass(eq=False)
@@ -56,7 +56,7 @@ class First:
     def followed_by(self, piece: Piece) -> First:
         """These and one more: in the same list, if no other array went on from here."""
         writes, count = self.writes, self.count
-        same = self._same_box(piece)
+        same = self.place_of(piece.at, piece.expr.shape)
         if same is not None:
             others = writes.pieces[:same] + writes.pieces[same + 1 : count]
             return First(Writes(writes.base, [*others, piece], copied=writes.copied), count)
@@ -66,10 +66,10 @@ class First:
                 return First(writes, count + 1)
         return First(Writes(writes.base, [*writes.pieces[:count], piece]), count + 1)
 
-    def _same_box(self, piece: Piece) -> int | None:
-        """Which of the last pieces lies where ``piece`` does, so that nothing is left of it."""
-        pieces, at, shape = self.writes.pieces, piece.at, piece.expr.shape
-        for k in range(self.count - 1, max(self.count - _LOOKED, 0) - 1, -1):
+    def place_of(self, at: Shape, shape: Shape) -> int | None:
+        """Which of the last pieces lies there, so that nothing is left of it."""
+        pieces = self.writes.pieces
+        for k in range(self.count - 1, max(self.count - LOOKED, 0) - 1, -1):
             if pieces[k].at == at and pieces[k].expr.shape == shape:
                 return k
         return None
@@ -87,7 +87,7 @@ def assigned(root: Expr, at: Shape, part: Expr) -> Expr:
     if part.shape == root.shape:
         return part
     first = writes_of(root)
-    if first is None or (first.writes.read and first.count >= _LOOKED):
+    if first is None or (first.writes.read and first.count >= LOOKED):
         first = First(Writes(root, []), 0)  # what was asked for may be kept: it goes on from there
     call = (_NAME, (first.writes.base, part), f"at={at}")
     boxes = first.followed_by(Piece(at, part))

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from ....engine.machine import free_memory
 from ....errors import DTypeError, ParameterError, RangeError, ShapeError
 from ....expr import gather, views
 from ....expr.nodes import Expr, Shape
@@ -16,7 +15,6 @@ from ....expr.views import Affine, Axis
 from ...array import Array
 from ...creation import full
 from ...elementwise import where
-from ...methods.evaluation import in_memory
 from ...sources import asarray
 from ..held import elements_of
 from ..items import DEPTH
@@ -29,6 +27,7 @@ from .in_place import MADE, REFUSED, wrote_at_once
 from .noting import noted
 from .own_memory import own_memory
 from .strides import between
+from .walking import is_step, to_memory
 
 _NUMBERS: Final = (bool, int, float, np.generic)
 _PLAIN: Final = (bool, int, float)
@@ -55,18 +54,18 @@ def assign(array: Array, item: Any, value: Any) -> None:
         raise ShapeError(f"an element is one number, not {np.shape(value)}: assign to a slice")
     if noted(array, item, value):
         return
-    if is_little(value, array, array._writes >= DEPTH, item):
+    if is_step(value, array, item) or is_little(value, array, array._writes >= DEPTH, item):
         value, item = numbers_of(value), places_at_hand(item)
-        _to_memory(array)
+        to_memory(array, item)
         if wrote_at_once(array, item, value, MADE):
             return
     if array._writes >= DEPTH or is_masked_by_itself(item, value, array):
-        _to_memory(array)
+        to_memory(array, item)
         if array._writes > DEPTH and _wrote_in_place(array, item, value):
             return
     items = tuple(map(_as_now, entries(item, array.shape)))
     if _at_many_places(array, items) and isinstance(value, _AT_HAND):
-        _to_memory(array)
+        to_memory(array, item)
         if _wrote_in_place(array, item, value):
             return
     writes = 1 if array._writes > DEPTH else min(array._writes + 1, DEPTH)
@@ -80,13 +79,6 @@ def _names_one(array: Array, item: Any) -> bool:
     return len(items) == array.ndim > 0 and all(
         type(one) is int or isinstance(one, np.integer) for one in items
     )
-
-
-def _to_memory(array: Array) -> None:
-    """Compute ``array`` to memory of its own, if it is not there and fits."""
-    if array._writes <= DEPTH and array.nbytes <= free_memory() // 8:
-        array._rebind(in_memory(array))
-        array._writes = DEPTH + 1
 
 
 def _at_many_places(array: Array, items: tuple[Any, ...]) -> bool:

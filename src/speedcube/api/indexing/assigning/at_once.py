@@ -21,10 +21,10 @@ from ...array import Array
 from ...sources import asarray
 
 EARLY: Final = 4  # assignments after which an array that reads itself is computed to memory
-_NUMBERS: Final = 1 << 16  # of a value that is computed at once
+NUMBERS: Final = 1 << 16  # of a value that is computed at once
 _ELEMENTS: Final = 1 << 20  # of what it is made of
 _SORTED: Final = 1 << 16  # of what is sorted, selected or multiplied for it
-_NODES: Final = 256
+_NODES: Final = 1 << 11
 
 
 def is_little(value: Any, array: Array, in_memory: bool, item: Any) -> bool:
@@ -33,12 +33,13 @@ def is_little(value: Any, array: Array, in_memory: bool, item: Any) -> bool:
     Or whether it is one of several values that are assigned at places, as a part of ``item`` says:
     it may read the array at others, and so would each do those before.
     """
-    if type(value) is not Array or value is array or value.size > _NUMBERS or value._gpu:
+    if type(value) is not Array or value is array or value.size > NUMBERS or value._gpu:
         return False
     pieces = getattr(array._expr, "source", None)
     read = isinstance(pieces, Piecewise)
     at_places = array.size <= _ELEMENTS and _names_places(item)
-    if not (in_memory or (at_places and array._writes) or (read and array._writes >= EARLY)):
+    early = read and array._writes >= EARLY
+    if not (in_memory or early or (at_places and array._writes)):
         return False
     if not is_short(value._expr, _NODES):
         return False
@@ -63,7 +64,7 @@ def places_at_hand(item: Any) -> Any:
 
 
 def _is_lazy_places(one: Any) -> bool:
-    return type(one) is Array and one._expr.dtype in dtypes.INTEGERS and one.size <= _NUMBERS
+    return type(one) is Array and one._expr.dtype in dtypes.INTEGERS and one.size <= NUMBERS
 
 
 def is_masked_by_itself(item: Any, value: Any, array: Array) -> bool:

@@ -36,7 +36,7 @@ def noted(array: Array, item: Any, value: Any) -> bool:
     expr = array._expr
     if type(array) is not Array or is_pair(expr):
         return False
-    box = _box_of(expr.shape, item)
+    box = box_of(expr.shape, item)
     if box is None or (array._writes >= DEPTH and not _stays_lazy(expr, box[1])):
         return False
     lazy = type(value) is Array
@@ -68,7 +68,7 @@ def _stays_lazy(expr: Expr, box: Shape) -> bool:
     return bool(math.prod(box) * MOST >= math.prod(expr.shape))
 
 
-def _box_of(shape: Shape, item: Any) -> Box | None:
+def box_of(shape: Shape, item: Any) -> Box | None:
     """Where the box of ``item`` begins, its shape, and which of its axes the value has.
 
     None for what is no box, and for keys that are refused.
@@ -76,7 +76,7 @@ def _box_of(shape: Shape, item: Any) -> Box | None:
     items = item if type(item) is tuple else (item,)
     axes = len(shape)
     if len(items) > axes:
-        return _box_of(shape, _without_dots(items, axes)) if _dots(items) == 1 else None
+        return box_of(shape, _without_dots(items, axes)) if _dots(items) == 1 else None
     at: list[int] = []
     extents: list[int] = []
     kept: list[int] = []
@@ -99,7 +99,7 @@ def _box_of(shape: Shape, item: Any) -> Box | None:
             at.append(number % extent)
             extents.append(1)
         elif one is Ellipsis and _dots(items) == 1:
-            return _box_of(shape, _without_dots(items, axes))
+            return box_of(shape, _without_dots(items, axes))
         else:
             return None
     given = len(items)

@@ -1,0 +1,79 @@
+"""Loops that walk over boxes of a large array: rows, columns, what is left of a matrix.
+
+A time loop assigns to the same boxes in each step, and several of its steps are one pass over the
+array. One that assigns to other boxes each time, of values made of the array, would be made of all
+its steps again and again: each of them is computed there and then.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ....engine.machine import free_memory, gpu_count
+from ....expr.graph import below, is_short
+from ....expr.nodes import Piecewise, Stored
+from ....expr.piecewise.assigned import writes_of
+from ...array import Array
+from ...methods.evaluation import in_memory
+from ..items import DEPTH
+from .at_once import NUMBERS
+from .in_place import LAZY
+from .noting import box_of
+
+_NODES: Final = 256
+
+
+def to_memory(array: Array, item: Any) -> None:
+    """Compute ``array`` to memory of its own for ``item``, if it is not there and fits."""
+    if array._writes <= DEPTH and array.nbytes <= free_memory() // 8:
+        _note(array, item)
+        array._rebind(in_memory(array))
+        array._writes = DEPTH + 1
+
+
+def is_step(value: Any, array: Array, item: Any) -> bool:
+    """Whether ``value``, of many elements, is made of ``array``, which is computed to memory.
+
+    As where a loop walks over it, or takes every other element.
+    """
+    if type(value) is not Array or value is array or value._gpu or value.size <= NUMBERS:
+        return False
+    strided = _has_steps(item)
+    if array._writes <= DEPTH:
+        early = strided and array._writes >= LAZY and not array._gpu and not gpu_count()
+        return early and _reads(value, array, Piecewise)
+    if not (strided or (array._walk is not None and array._walk[1])):
+        return False
+    if not _reads(value, array, Stored):
+        return False
+    _note(array, item)
+    return strided or (array._walk is not None and array._walk[1])
+
+
+def _has_steps(item: Any) -> bool:
+    items = item if type(item) is tuple else (item,)
+    return any([type(one) is slice and one.step not in (None, 1, -1) for one in items])
+
+
+def _note(array: Array, item: Any) -> None:
+    """Write down the box of ``item``, and whether it is none of the last ones."""
+    box = box_of(array.shape, item)
+    if box is None:
+        return
+    last, first = array._walk, writes_of(array._expr)
+    new = last is not None and box != last[0]
+    array._walk = box, new and (first is None or first.place_of(*box[:2]) is None)
+
+
+def _reads(value: Array, array: Array, kind: type[Stored | Piecewise]) -> bool:
+    """Whether ``value`` is made of ``array``, of that ``kind``, in the host's memory."""
+    source = getattr(array._expr, "source", None)
+    if type(source) is not kind or not is_short(value._expr, _NODES):
+        return False
+    nodes = below(value._expr)
+    if isinstance(source, Stored):
+        here = type(source.buffer) is np.ndarray
+        return here and any([getattr(one, "source", None) is source for one in nodes])
+    return any([one is source for one in nodes])

@@ -1,0 +1,127 @@
+"""Loops over rows, trailing matrices and every other element: written in place, step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+from speedcube.api.indexing.assigning import walking
+from speedcube.api.indexing.items import COPIED
+from speedcube.expr.nodes import Piecewise, Stored
+
+RNG = np.random.default_rng(0)
+
+
+def _source(x: Any) -> Any:
+    return x._expr.source
+
+
+def test_what_is_kept_of_the_row_before_does_not_move_the_array() -> None:
+    """Tridiagonal systems by elimination: the factor of the step before has a name for a step."""
+    n, m = 60, 400
+    b, d = sc.full((n, m), 4.0), sc.asarray(RNG.normal(size=(n, m))).copy()
+    want_b, want_d = np.full((n, m), 4.0), np.asarray(d).copy()
+    places, seen = set[int](), []
+    for i in range(1, n):
+        w, v = -1.0 / b[i - 1], -1.0 / want_b[i - 1]
+        b[i] -= -w
+        d[i] -= w * d[i - 1]
+        want_b[i] -= -v
+        want_d[i] -= v * want_d[i - 1]
+        seen.append((w, v))
+        if i > 8:
+            places.add(id(_source(b)))
+    assert len(places) == 1
+    np.testing.assert_array_equal(b, want_b)
+    np.testing.assert_array_equal(d, want_d)
+    for w, v in seen:
+        np.testing.assert_array_equal(w, v)
+
+
+def test_only_few_elements_are_copied() -> None:
+    x = sc.zeros((300, 300))
+    for k in range(50):
+        x[k % 7] = x[k % 5] + k
+    assert isinstance(_source(x), Stored)
+    assert _source(x[3]) is not _source(x) is not _source(x[2, 1:9])
+    assert COPIED < 300 * 300
+    assert _source(x[1:]) is _source(x) is _source(x.T)
+    row, kept = x[3], np.asarray(x[3]).copy()
+    x[3] = 9.0
+    np.testing.assert_array_equal(row, kept)
+
+
+def _eliminated(a: Any, written: list[bool]) -> Any:
+    n = len(a)
+    for k in range(12):
+        a[k + 1 :, k] /= a[k, k]
+        a[k + 1 :, k + 1 :] -= a[k + 1 :, k, None] * a[k, k + 1 :]
+        written.append(isinstance(getattr(getattr(a, "_expr", None), "source", None), Stored))
+    return a[:, : n // 2]
+
+
+def test_what_is_left_of_a_matrix_is_written_at_once() -> None:
+    given = RNG.normal(size=(290, 290)) + 300 * np.eye(290)
+    written = list[bool]()
+    ours = _eliminated(sc.asarray(given).copy(), written)
+    np.testing.assert_array_equal(ours, _eliminated(given.copy(), []))
+    assert written[5:] == [True] * 7  # boxes that differ from step to step were seen by then
+
+
+@pytest.mark.parametrize("edges", [False, True])
+def test_a_time_loop_stays_lazy(edges: bool) -> None:
+    """Several of its steps are one pass, with its edges, of which each lies where it did."""
+    u, v = sc.zeros((300, 300)), np.zeros((300, 300))
+    lazy = []
+    for k in range(30):
+        for x in (u, v):
+            x[1:-1, 1:-1] = 0.25 * (x[2:, 1:-1] + x[:-2, 1:-1] + x[1:-1, 2:] + x[1:-1, :-2]) + k
+        lazy.append(isinstance(_source(u), Piecewise))
+        for x in (u, v):
+            if edges:
+                x[0], x[-1] = x[1], x[-2]
+                x[:, 0], x[:, -1] = x[:, 1], x[:, -2]
+    assert all(lazy)
+    assert u._walk is None or not u._walk[1]
+    np.testing.assert_array_equal(u, v)
+
+
+def test_a_time_loop_after_an_elimination_is_lazy_again() -> None:
+    given = RNG.normal(size=(290, 290)) + 300 * np.eye(290)
+    u, v = sc.asarray(given).copy(), given.copy()
+    for x in (u, v):
+        _eliminated(x, [])
+    assert u._walk[1]
+    for k in range(4):
+        for x in (u, v):
+            x[1:-1, 1:-1] = 0.5 * (x[2:, 1:-1] + x[:-2, 1:-1])
+        assert isinstance(_source(u), Stored if not k else Piecewise)
+    np.testing.assert_array_equal(u, v)
+
+
+def _relaxed(u: Any, steps: int) -> Any:
+    for _ in range(steps):
+        for i, j in ((1, 1), (2, 2), (1, 2), (2, 1)):
+            ends = [(start, len(u) - 1 - (start + 1) % 2) for start in (i, j)]
+            (a, b), (c, d) = ends
+            beside = [(1, 0), (-1, 0), (0, 1), (0, -1)]
+            total = sum(u[a + y : b + y : 2, c + x : d + x : 2] for y, x in beside)
+            u[a:b:2, c:d:2] += 0.3 * (total - 4 * u[a:b:2, c:d:2])
+    return u
+
+
+def test_every_other_element_is_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Red and black: from the third assignment on, of values made of the array."""
+    monkeypatch.setattr(walking, "NUMBERS", 1 << 12)
+    u = sc.asarray(RNG.normal(size=(201, 201))).copy()
+    want = np.asarray(u).copy()
+    np.testing.assert_array_equal(_relaxed(u, 3), _relaxed(want, 3))
+    assert isinstance(_source(u), Stored)
+    x, y = sc.zeros(1 << 18), sc.random.default_rng(1).normal(size=1 << 17)
+    for k in (0, 1, 0, 1):
+        x[k::2] = y  # not made of it
+    assert not isinstance(_source(x), Stored)
+    np.testing.assert_array_equal(x[1::2], y)
