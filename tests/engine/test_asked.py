@@ -19,11 +19,12 @@ import speedcube as sc
 from speedcube.engine import machine
 from speedcube.engine.asked import below, noticed, values
 from speedcube.engine.asked import reading as asked
+from speedcube.engine.asked.unwritten import Read
 from speedcube.engine.known import budget
 from speedcube.engine.stepwise import choice
 from speedcube.engine.stepwise.run import StepByStep
 from speedcube.errors import ParameterError
-from speedcube.expr.nodes import Expr
+from speedcube.expr.nodes import Expr, Stored
 
 RNG = np.random.default_rng(4)
 STEPS = 24
@@ -313,6 +314,37 @@ def test_what_nobody_else_can_write_has_no_copy(made: list[int]) -> None:
     asking(u, ask=_without_copies)
     asking(sc.asarray(np.ones(LARGE)).persist(), ask=_without_copies)
     assert len(made) > 30
+
+
+@pytest.mark.parametrize("size", [1500, 200_000])
+def test_a_window_that_moves_is_compared_as_one(size: int, made: list[int]) -> None:
+    """An adaptive filter: each step reads other elements, and the error of the one before."""
+    a, b = RNG.normal(size=size), RNG.normal(size=size)
+    x, y = sc.asarray(a), sc.asarray(b)
+    ours, error = sc.zeros(8), sc.zeros(size)
+    theirs, wanted = np.zeros(8), np.zeros(size)
+    for k in range(8, 400):
+        error[k] = y[k] - (ours * x[k - 8 : k]).sum()
+        wanted[k] = b[k] - float((sc.asarray(theirs) * a[k - 8 : k]).sum())
+        ours = ours + 0.01 * error[k] * x[k - 8 : k]
+        theirs = theirs + 0.01 * wanted[k] * a[k - 8 : k]
+    np.testing.assert_array_equal(error, wanted)
+    assert len(made) > 100
+    for one in asked._state.kept.values():
+        assert len(one.witnesses) < 5
+    assert isinstance(error._expr.source, Stored)
+
+
+def test_what_lies_beside_a_window_is_compared_with_it() -> None:
+    stored = Stored(np.arange(100_000.0), "float64")
+    assert Read(stored, 3, 40).widened == Read(stored, 0, 1 << 13)
+    assert Read(stored, 99_000, 99_500).widened == Read(stored, 98_304, 100_000)
+    wide = Read(stored, 10_000, 30_000).widened
+    assert wide == Read(stored, 0, 1 << 15)
+    assert Read(stored, 20_000, 20_001).is_part_of(wide)
+    assert not Read(Stored(stored.buffer, "float64"), 20_000, 20_001).is_part_of(wide)
+    turned = Read(Stored(stored.buffer[::-1], "float64"), 0, 40)
+    assert turned.widened is turned
 
 
 def test_what_is_assigned_in_place_counts() -> None:

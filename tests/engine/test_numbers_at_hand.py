@@ -149,6 +149,55 @@ def test_a_loop_that_asks_for_its_length_has_few_kernels(monkeypatch: pytest.Mon
     assert 0 < len(made) < 12
 
 
+def _steps_of(make: Any, steps: int) -> list[Any]:
+    return [np.asarray(make(k).compute(on="core")) for k in range(steps)]
+
+
+X = np.random.default_rng(3).normal(size=700)
+OF_NUMBERS: dict[str, Any] = {
+    "a number": lambda k: sc.exp(-sc.sqrt(sc.sin(0.1 * k) ** 2 + 1.0)) * 2,
+    "compared": lambda k: sc.log(0.1 + k) < sc.asarray(X)[:20].sum(),
+    "each element": lambda k: sc.asarray(X) * sc.sin(0.1 * k) + sc.asarray(X),
+    "reduced": lambda k: (sc.asarray(X) * sc.cos(0.2 * k) - k).sum(),
+    "columns": lambda k: (sc.asarray(X[:600]).reshape(60, 10) ** sc.exp(0.001 * k)).max(axis=0),
+    "an angle": lambda k: sc.asarray(X) * sc.cos(sc.arctan2(2 * sc.asarray(X)[k], k + 1.0)),
+    "float32": lambda k: sc.asarray(X, dtype="f4") - sc.asarray(X, dtype="f4")[k].astype("f8"),
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_functions_of_numbers_are_made_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were constants of a kernel: each step of a loop had one of its own."""
+    made: list[object] = []
+    frame_of = known.frame_of
+
+    def counted(prepared: Any) -> Any:
+        made.append(prepared)
+        return frame_of(prepared)
+
+    make = OF_NUMBERS[name]
+    with by_kernels():
+        wanted = _steps_of(make, 40)
+    known._known.clear()
+    known._met.clear()
+    monkeypatch.setattr(known, "frame_of", counted)
+    for value, want in zip(_steps_of(make, 40), wanted, strict=True):
+        assert_same_bits(value, want)
+    assert len(made) < 8
+
+
+def test_what_a_number_is_made_of_may_be_written_to() -> None:
+    """Of memory that users have it is made anew; of a copy of an element, once."""
+    a = np.arange(1.0, 9.0)
+    x = sc.asarray(a)
+    row, angle = sc.asarray(np.arange(300.0)), sc.sin(x[2] * x[3])
+    before = (row * angle).compute()
+    a[2] = 0.5
+    after = (row * angle).compute()
+    assert_same_bits(before, np.arange(300.0) * float(sc.sin(12.0)))
+    assert_same_bits(after, np.arange(300.0) * float(sc.sin(2.0)))
+
+
 def test_what_is_no_such_number_is_left_to_others() -> None:
     x = sc.asarray(np.arange(5.0))
     deep = x

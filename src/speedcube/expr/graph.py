@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from ..ops import GATHERS
 from .nodes import STAGED, Leaf, Map, Node, Piecewise
@@ -37,14 +37,25 @@ def below_up_to(roots: Sequence[Node], most: int | None) -> list[Node] | None:
 
 def is_short(root: Node, most: int) -> bool:
     """Whether ``root`` needs at most ``most`` nodes, itself among them."""
-    done: set[int] = set()
+    return few_below(root, most) is not None
+
+
+def few_below(root: Node, most: int, known: Container[int] = ()) -> list[Node] | None:
+    """``root`` and what it needs, in any order; below nodes whose ids are ``known``, nothing.
+
+    None where they are more than ``most``.
+    """
+    done: dict[int, Node] = {}
     stack = [root]
-    while stack and len(done) <= most:
+    while stack:
         node = stack.pop()
         if id(node) not in done:
-            done.add(id(node))
-            stack.extend(children(node))
-    return len(done) <= most
+            if len(done) == most:
+                return None
+            done[id(node)] = node
+            if id(node) not in known:
+                stack.extend(children(node))
+    return [*done.values()]
 
 
 def children(node: Node) -> tuple[Node, ...]:

@@ -84,7 +84,9 @@ def _of_now(expr: Expr) -> Expr:
     values = seen(expr)
     if values is None:
         return expr
-    return whole(Stored(np.array(values, order="C"), expr.dtype, True), expr.shape)
+    copy = np.array(values, order="C")
+    copy.flags.writeable = False
+    return whole(Stored(copy, expr.dtype, True), expr.shape)
 
 
 def setitem(self: A, item: Any, value: Any) -> None:

@@ -25,7 +25,7 @@ from ...expr.pairs.node import COMPLEX
 from ...expr.piecewise.assigned import First
 from ...expr.sources.read import Const, Position
 from ...ops import GATHERS
-from .unwritten import Read
+from .unwritten import Read, is_frozen
 
 # What has values of its own; a leaf is a view of one, or of a source.
 Thing: TypeAlias = Map | Staged | Piecewise
@@ -190,12 +190,12 @@ def read_below(nodes: Sequence[Node]) -> list[Read] | None:
             continue
         source = node.source
         if isinstance(source, Stored):
-            if 0 not in node.shape:
+            if 0 not in node.shape and not is_frozen(source):
                 one = _read_by(node, source, id(node) in anywhere)
                 found[id(source)] = _joined(found.get(id(source), one), one)
         elif not isinstance(source, (Const, Position, Random, Map, Leaf, Piecewise, *STAGED)):
             return None
-    return list(found.values())
+    return [one.widened for one in found.values()]
 
 
 def _read_by(leaf: Leaf, source: Stored, anywhere: bool) -> Read:

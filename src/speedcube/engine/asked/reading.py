@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
@@ -71,6 +71,11 @@ def held() -> int:
 def has_kept() -> bool:
     """Whether this thread may read something."""
     return bool(_state.kept) and not _thread.paused
+
+
+def kept() -> Container[int]:
+    """The ids of what is kept, as far as data are what they were."""
+    return _state.kept
 
 
 def drop() -> None:
@@ -199,7 +204,8 @@ class _Look:
             if len(fitting) < len(things):
                 return self._ready([things[k] for k in fitting])
             known = self._witnesses()
-            reads = [one for one in reads if one.name not in known]
+            seen = [w.read for w in known.values()]
+            reads = [one for one in reads if not any(map(one.is_part_of, seen))]
             work = work_of(nodes, self.on_gpu).and_before([one.work for one in self.met.values()])
             compared = [0 if is_ours_alone(one.stored) else one.high - one.low for one in reads]
             elements = [math.prod(one.shape) for one in things]

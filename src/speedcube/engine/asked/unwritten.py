@@ -8,13 +8,16 @@ address or a weak reference; what was made here (`Stored.ours`) may not.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ...dataclass import dataclass
 from ...expr.nodes import Stored
 from ...expr.sources.span import spanned
+
+
+_WIDE: Final = 1 << 13  # elements that are compared in some microseconds
 
 
 def _references(stored: Stored) -> tuple[int, ...]:
@@ -38,6 +41,11 @@ _ALONE = frozenset(
 def is_ours_alone(stored: Stored) -> bool:
     """Whether no user has the memory of ``stored``."""
     return stored.ours and _is_known(stored) and _references(stored) in _ALONE
+
+
+def is_frozen(stored: Stored) -> bool:
+    """Whether ``stored`` is a copy that was made here, to be read only."""
+    return stored.ours and type(stored.buffer) is np.ndarray and not stored.buffer.flags.writeable
 
 
 def _is_known(stored: Stored) -> bool:
@@ -65,6 +73,24 @@ class Read:
         size = self.stored.buffer.itemsize
         span, start = spanned(self.stored.buffer)
         return span[start + self.low * size : start + self.high * size]
+
+    @property
+    def widened(self) -> Read:
+        """The same and some elements beside them, so that a window that moves reads what it read.
+
+        All of an array that is not large, of another one aligned blocks.
+        """
+        buffer = self.stored.buffer
+        if self.low < 0 or type(buffer) is not np.ndarray or not buffer.flags.c_contiguous:
+            return self
+        block = max(_WIDE, 1 << (self.high - self.low - 1).bit_length())
+        high = min(-(-self.high // block) * block, buffer.size)
+        return Read(self.stored, self.low // block * block, max(high, self.high))
+
+    def is_part_of(self, other: Read) -> bool:
+        """Whether ``other`` reads all that this one does."""
+        same = other.stored is self.stored
+        return same and other.low <= self.low and self.high <= other.high
 
 
 @dataclass(eq=False)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from ...expr.graph import below_up_to
-from ...expr.nodes import Expr, Leaf, Map, Node, Random, Reduced, Source, Stored, whole
+from ...expr.nodes import Const, Expr, Leaf, Map, Node, Random, Reduced, Source, Stored, whole
 from ...ops import GATHERS
 from ...plan.costs import FUNCTION, of_node
+from ..stepwise.number import remembered
 from .structure import MOST_NODES
 
 # Elements of each up to which to plan takes longer than to read them more often than a plan would.
@@ -47,6 +49,24 @@ def with_results(root: Expr, made: Callable[[Expr], Any], most: int | None = Non
     except _LeftError:
         return None
     return found if walk.count else None
+
+
+def with_numbers(root: Expr, made: Callable[[Expr], Any]) -> Expr:
+    """``root`` with an array of one element for each number that it is made of, which is made.
+
+    What is made of constants alone, as ``sin(0.1 * t)``, would be one of a kernel, and another one
+    in each step of a loop; what is made of others would be made again for each element.
+    """
+    reduced = root.source if type(root) is Leaf and type(root.source) is Reduced else None
+    inner = root if reduced is None else reduced.arg
+    walk = _Numbers(made, not inner.shape)
+    inner = walk.visit(inner)
+    if not walk.found:
+        return root
+    if reduced is None:
+        return inner
+    assert type(root) is Leaf
+    return Leaf(replace(reduced, arg=inner), root.shape, root.offset, root.strides)
 
 
 def flat(value: Any) -> Any:
@@ -122,3 +142,52 @@ class _Walk:
                     node if same else Leaf(source, node.shape, node.offset, node.strides)
                 )
         return done[id(node)]  # type: ignore[no-any-return]
+
+
+class _Numbers:
+    """A walk through a few operations; ``found``: whether any of them is a number.
+
+    ``alone``: only what is made of constants is looked for.
+    """
+
+    __slots__ = ("alone", "done", "found", "left", "made")
+
+    def __init__(self, made: Callable[[Expr], Any], alone: bool) -> None:
+        self.made, self.alone, self.found, self.left = made, alone, False, MOST_NODES
+        self.done: dict[int, Expr] = {}
+
+    def visit(self, node: Expr) -> Expr:
+        known = self.done.get(id(node))
+        if known is None:
+            self.left -= 1
+            known = self.done[id(node)] = self._visited(node) if self.left > 0 else node
+        return known
+
+    def _visited(self, node: Expr) -> Expr:
+        if type(node) is Leaf:
+            if type(node.source) not in (Leaf, Map):
+                return node
+            source = self.visit(node.source)  # type: ignore[arg-type]
+            if source is node.source:
+                return node
+            if type(source) is Leaf and not source.shape:
+                return Leaf(source.source, node.shape, source.offset, (0,) * len(node.shape))
+            return Leaf(source, node.shape, node.offset, node.strides)
+        assert type(node) is Map
+        if not node.shape and not (self.alone and not _is_of_constants(node)):
+            value = remembered(node, self.made)
+            if value is None:
+                return node
+            self.found = True
+            return whole(Stored(np.asarray(value, node.dtype).reshape(1), node.dtype), ())
+        args = tuple(map(self.visit, node.args))
+        if all([one is given for one, given in zip(args, node.args, strict=True)]):
+            return node
+        return Map(node.op, args, node.shape, node.dtype)
+
+
+def _is_of_constants(node: Expr) -> bool:
+    """Whether ``node`` is a constant, or made of such."""
+    if type(node) is Map:
+        return bool(node.args) and all(map(_is_of_constants, node.args))
+    return type(node) is Leaf and type(node.source) is Const

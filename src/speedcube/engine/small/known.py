@@ -24,7 +24,7 @@ from ..stepwise.choice import is_new
 from .again import Made, Met, few_structure, with_arrays
 from .call import FINISHED, ONE_THREAD, Reusable, computed, most_at_once
 from .finished import finishing, line_finishing
-from .first import FEW, with_results
+from .first import FEW, with_numbers, with_results
 from .first import MOST as LONGEST
 from .running import sums_of
 from .structure import (
@@ -119,6 +119,9 @@ def _made_on(rung: str, steps: Made | None) -> Made:
 
 def _by_structure(root: Expr, rung: str, few: Structure | None, steps: Made | None) -> Any:
     """The value of ``root`` by a walk through it; the next time its ``few`` words are known."""
+    numbers = with_numbers(root, lambda one: _one_call(one, rung))
+    if numbers is not root:
+        return _one_call(numbers, rung, _made_on(rung, steps), steps)
     try:
         found = structure_of(root)
         if found.size > _most_of(found, rung):

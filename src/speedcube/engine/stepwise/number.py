@@ -6,16 +6,18 @@ lies behind the one index is read.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from math import prod
 from typing import Any, Final
 
 import numpy as np
 
-from ...expr.graph import is_short
+from ...expr.graph import few_below, is_short
 from ...expr.nodes import Const, Expr, Leaf, Map, Piecewise, Reduced, Shape, Stored, whole
 from ...expr.scans import one_nan
-from ...ops import GATHERS
+from ...ops import ELEMENTARY, GATHERS
+from ..asked.unwritten import is_frozen
 from .choice import Limits, is_ordinary
 from .meaning import FUNCTIONS, is_computed, mapped
 
@@ -28,16 +30,17 @@ class _NoNumberError(Exception):
     """What is left to others: it never leaves this module."""
 
 
-def number_of(root: Expr, reduced: Callable[[Expr], Any] | None = None) -> Any:
+def number_of(root: Expr, made: Callable[[Expr], Any] | None = None) -> Any:
     """The element of ``root``, which `may_be_number`; None where it is left to others.
 
-    ``reduced`` gives the values of reductions of few elements that it reads, or None.
+    ``made`` gives the values of reductions of few elements that it reads, and of a function of
+    numbers that NumPy has with other bits, or None.
     """
     if Limits.several <= 0 or not is_ordinary():
         return None
     try:
         with np.errstate(all="ignore"):
-            value = _At(reduced).element(root, ())
+            value = _At(made).element(root, ())
     except _NoNumberError:
         return None
     if value != value and is_computed(root):
@@ -45,9 +48,36 @@ def number_of(root: Expr, reduced: Callable[[Expr], Any] | None = None) -> Any:
     return value[()]  # of some functions an array without axes
 
 
+def remembered(root: Map, made: Callable[[Expr], Any]) -> Any:
+    """The same, made once where nobody can write to what ``root`` is made of."""
+    known = _remembered.get(id(root))
+    if known is not None and known[0]() is root:
+        return known[1]
+    value = number_of(root, made)
+    nodes = None if value is None else few_below(root, MOST)
+    if nodes is not None and all(map(_is_fixed, nodes)):
+        name = id(root)
+        _remembered[name] = weakref.ref(root, lambda _: _remembered.pop(name, None)), value
+    return value
+
+
+_remembered: Final[dict[int, tuple[weakref.ref[Map], Any]]] = {}
+
+
+def _is_fixed(node: Any) -> bool:
+    if type(node) is not Leaf:
+        return True
+    source = node.source
+    if type(source) is not Stored:
+        return type(source) in (Const, Map, Leaf, Reduced)
+    return is_frozen(source)
+
+
 def may_be_number(root: Expr) -> bool:
     """Whether ``root``, which has no axes, is made of others, so far as can be said at once."""
     if type(root) is Map:
+        if root.op in ELEMENTARY:  # of what is in memory it is a kernel's call
+            return any([type(getattr(arg, "source", arg)) is not Stored for arg in root.args])
         return root.op in FUNCTIONS or root.op == "cast"
     return type(root) is Leaf and type(root.source) in (Map, Leaf, Piecewise)
 
@@ -55,10 +85,10 @@ def may_be_number(root: Expr) -> bool:
 class _At:
     """A walk to one element of each node; ``left``: how many operations may follow."""
 
-    __slots__ = ("left", "reduced")
+    __slots__ = ("left", "made")
 
-    def __init__(self, reduced: Callable[[Expr], Any] | None) -> None:
-        self.left, self.reduced = MOST, reduced
+    def __init__(self, made: Callable[[Expr], Any] | None) -> None:
+        self.left, self.made = MOST, made
 
     def element(self, node: Expr, index: Shape) -> Any:
         """That of ``node`` at ``index``."""
@@ -70,10 +100,22 @@ class _At:
         assert type(node) is Map
         if node.op in _LOOK:
             raise _NoNumberError
-        value = mapped(node, [self.element(arg, index) for arg in node.args])
+        args = [self.element(arg, index) for arg in node.args]
+        value = mapped(node, args)
+        return self._function(node, args) if value is None else value
+
+    def _function(self, node: Map, args: list[Any]) -> Any:
+        """That of a function of bits of its own, made as a kernel makes it."""
+        if node.op not in ELEMENTARY or self.made is None:
+            raise _NoNumberError
+        of = zip(args, node.args, strict=True)
+        leaves = [
+            whole(Stored(np.asarray(x, arg.dtype).reshape(1), arg.dtype), ()) for x, arg in of
+        ]
+        value = self.made(Map(node.op, tuple(leaves), (), node.dtype))
         if value is None:
             raise _NoNumberError
-        return value
+        return np.asarray(value)[()]
 
     def _read(self, leaf: Leaf, index: Shape) -> Any:
         source, place = leaf.source, leaf.offset
@@ -90,8 +132,8 @@ class _At:
             return self.element(source, _unravelled(place, source.shape))
         if type(source) is Piecewise:
             return self._of_pieces(source, _unravelled(place, source.shape))
-        if type(source) is Reduced and self.reduced and _is_little(source):
-            values = self.reduced(whole(source, source.shape))
+        if type(source) is Reduced and self.made and _is_little(source):
+            values = self.made(whole(source, source.shape))
             if values is not None:
                 return np.asarray(values).reshape(-1)[place]
         raise _NoNumberError

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .... import dtypes
+from ....engine.asked.reading import kept
 from ....engine.stepwise.number import may_be_number, number_of
-from ....expr.graph import below, children, is_short
+from ....expr.graph import children, few_below
 from ....expr.nodes import Deferred, Leaf, Map, Piecewise, Reduced, Scanned, Stored, Through, whole
 from ....expr.sources.at_hand import seen
 from ....ops import GATHERS
@@ -41,9 +42,9 @@ def is_little(value: Any, array: Array, in_memory: bool, item: Any) -> bool:
     early = read and array._writes >= EARLY
     if not (in_memory or early or (at_places and array._writes)):
         return False
-    if not is_short(value._expr, _NODES):
+    nodes = few_below(value._expr, _NODES, kept())
+    if nodes is None:
         return False
-    nodes = below(value._expr)
     if not (in_memory or at_places) and not any(node is pieces for node in nodes):
         return False
     return all(map(is_plain, nodes))

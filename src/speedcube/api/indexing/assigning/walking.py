@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ....engine.machine import free_memory, gpu_count
-from ....expr.graph import below, is_short
+from ....expr.graph import few_below
 from ....expr.nodes import Piecewise, Stored
 from ....expr.piecewise.assigned import writes_of
 from ...array import Array
@@ -70,9 +70,9 @@ def _note(array: Array, item: Any) -> None:
 def _reads(value: Array, array: Array, kind: type[Stored | Piecewise]) -> bool:
     """Whether ``value`` is made of ``array``, of that ``kind``, in the host's memory."""
     source = getattr(array._expr, "source", None)
-    if type(source) is not kind or not is_short(value._expr, _NODES):
+    nodes = few_below(value._expr, _NODES) if type(source) is kind else None
+    if nodes is None:
         return False
-    nodes = below(value._expr)
     if isinstance(source, Stored):
         here = type(source.buffer) is np.ndarray
         return here and any([getattr(one, "source", None) is source for one in nodes])
