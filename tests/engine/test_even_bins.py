@@ -9,6 +9,8 @@ import pytest
 
 import speedcube as sc
 from speedcube.engine.ordering import at_once, fixed
+from speedcube.expr.graph import below
+from speedcube.expr.nodes import Leaf, Through
 
 SIZE: Final = 100_003
 _RNG = np.random.default_rng(7)
@@ -137,3 +139,20 @@ def test_any_number_of_elements_is_counted_in_even_bins(count: int) -> None:
         wanted, at = np.histogram(x, bins, ends)
         assert got.compute(on="core").tolist() == wanted.tolist()
         assert np.asarray(edges).tolist() == at.tolist()
+
+
+def test_of_doubles_nothing_is_made_but_what_is_counted() -> None:
+    counts = sc.histogram(sc.asarray(_X[:700]), 9, (-2.0, 2.0))[0]
+    assert [type(node) for node in below(counts._expr)] == [Leaf, Through, Leaf]
+    weighed = sc.histogram(sc.asarray(_X[:700]), 9, (-2.0, 2.0), weights=_X[:700])[0]
+    assert len(below(weighed._expr)) > 20  # the sums need the bins themselves
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8"])
+def test_what_is_no_double_is_counted_by_its_bins(dtype: str) -> None:
+    x = (_X[:3000] * 40 + 100).astype(dtype)
+    for bins, ends in ((5, None), (64, (60, 130))):
+        got, edges = sc.histogram(sc.asarray(x), bins, ends)
+        wanted, at = np.histogram(x, bins, ends)
+        assert got.tolist() == wanted.tolist()
+        assert np.asarray(edges).tobytes() == at.tobytes()

@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,9 +22,9 @@ from ..errors import (
 )
 from ..ops import OPS
 from . import views
-from .nodes import Const, Expr, Leaf, Map, Shape, const, countable, sizes_of
+from .nodes import Expr, Leaf, Map, Shape, countable, sizes_of
+from .sources.scalars import EXACT, Scalar, compared, double, integer, limits, scalar
 
-Scalar: TypeAlias = bool | int | float
 _ACCEPTS = {
     "bits": (*dtypes.INTEGERS, "bool"),
     "integer": dtypes.INTEGERS,
@@ -41,8 +41,6 @@ _INT8_OF_BOOL = frozenset(
 # Functions of integers that NumPy divides in float64, or has not.
 _OF_DOUBLES = frozenset(("divide", "erf", "erfc", "gammaln", "sigmoid"))
 
-
-_EXACT: Final = 2**53  # up to it integers are doubles
 
 _COMPLEX: Final = (complex, np.complexfloating)
 
@@ -65,20 +63,26 @@ def elementwise(op: str, args: Sequence[Any]) -> Expr:
                     shape = views.broadcast_shapes(shape, b.shape)
                     a, b = views.broadcast_to(a, shape), views.broadcast_to(b, shape)
                 return Map(op, (a, b), shape, dtype)
-            if type(b) is float or (type(b) is int and abs(b) < _EXACT):
+            if type(b) is float or (type(b) is int and abs(b) < EXACT):
                 common, dtype = _dtypes(op, (a.dtype, type(b)))
                 if common == "float64":
-                    return Map(op, (a, _double(b, a.shape)), a.shape, dtype)
-        elif type(b) in _EXPRS and (type(a) is float or (type(a) is int and abs(a) < _EXACT)):
+                    return Map(op, (a, double(b, a.shape)), a.shape, dtype)
+                if common == "int64":
+                    return Map(op, (a, integer(int(b), a.shape, dtype)), a.shape, dtype)
+        elif type(b) in _EXPRS and (type(a) is float or (type(a) is int and abs(a) < EXACT)):
             common, dtype = _dtypes(op, (type(a), b.dtype))
             if common == "float64":
-                return Map(op, (_double(a, b.shape), b), b.shape, dtype)
+                return Map(op, (double(a, b.shape), b), b.shape, dtype)
+            if common == "int64":
+                return Map(op, (integer(int(a), b.shape, dtype), b), b.shape, dtype)
     elif len(args) == 1 and type(args[0]) in _EXPRS:
         one: Expr = args[0]
         common, dtype = _dtypes(op, (one.dtype,))
         if common in dtypes.COMPLEX:
             return of_pairs["elementwise"](op, args, common)
         return Map(op, (one,), one.shape, dtype)
+    elif op == "where" and (chosen := _chosen(*args)) is not None:
+        return chosen
     select = op == "where"
     typed = args[1:] if select else args
     kinds = tuple([a.dtype if isinstance(a, (Leaf, Map)) else type(a) for a in typed])
@@ -96,21 +100,39 @@ def elementwise(op: str, args: Sequence[Any]) -> Expr:
     if int in kinds and not dtypes.is_float(common):
         whole = [int(a) for a in typed if isinstance(a, int) and _is_whole(a)]
         _check_range(op, common, whole, len(whole) == len(typed))
-    compared = OPS[op].rule == "compare"
+    compares = OPS[op].rule == "compare"
     operands: list[Expr] = []
     for k, arg in enumerate(args):
         if isinstance(arg, (Leaf, Map)):
             operands.append(arg if arg.shape == shape else views.broadcast_to(arg, shape))
-        elif compared:
-            operands.append(_compared(arg, common, shape))
+        elif compares:
+            operands.append(compared(arg, common, shape))
         else:
-            operands.append(_scalar(arg, "bool" if select and k == 0 else common, shape))
+            operands.append(scalar(arg, "bool" if select and k == 0 else common, shape))
     return Map(op, tuple(operands), shape, dtype)
 
 
-def _double(value: Scalar, shape: Shape) -> Leaf:
-    """A number that a double is, everywhere."""
-    return Leaf(Const(value, "float64"), shape, 0, (0,) * len(shape))
+def _chosen(condition: Any, a: Any, b: Any) -> Map | None:
+    """A "where" of arrays of one shape, and of numbers beside doubles; None of others."""
+    if type(condition) not in _EXPRS or condition.dtype in dtypes.COMPLEX:
+        return None
+    shape, kinds = condition.shape, []
+    for one in (a, b):
+        if type(one) in _EXPRS:
+            if one.shape != shape:
+                return None
+            kinds.append(one.dtype)
+        elif type(one) is float or (type(one) is int and abs(one) < EXACT):
+            kinds.append(type(one))
+        else:
+            return None
+    common, dtype = _dtypes("where", tuple(kinds))
+    if type(a) in _EXPRS and type(b) in _EXPRS:
+        return None if common in dtypes.COMPLEX else Map("where", (condition, a, b), shape, dtype)
+    if common not in ("float64", "int64"):
+        return None
+    first, second = (one if type(one) in _EXPRS else scalar(one, common, shape) for one in (a, b))
+    return Map("where", (condition, first, second), shape, dtype)
 
 
 @lru_cache(maxsize=4096)
@@ -159,68 +181,13 @@ def _check_range(op: str, common: str, scalars: list[int], alone: bool) -> None:
         raise DTypeError(f"{op} of {scalars}: numbers beyond int64 are compared with arrays only")
     if rule in ("compare", "logical") or not dtypes.is_integer(common):
         return
-    least, most = _limits(common)
+    least, most = limits(common)
     for v in scalars:
         if not least <= v <= most:
             raise RangeError(
                 f"{v} does not fit {common}, the dtype of this {op}; cast the array first, "
                 "for example .astype('int64')"
             )
-
-
-@lru_cache
-def _limits(dtype: str) -> tuple[int, int]:
-    """The least and the most of an integer dtype."""
-    limits = np.iinfo(dtype)
-    return int(limits.min), int(limits.max)
-
-
-def _compared(value: Scalar, dtype: str, shape: Shape) -> Leaf:
-    """A scalar that compares with elements of ``dtype`` as its exact value does."""
-    share = type(value) is int and not dtypes.is_float(dtype)
-    return (_comparable if share else _exactly)(value, dtype, shape)
-
-
-def _exactly(value: Scalar, dtype: str, shape: Shape) -> Leaf:
-    endless = math.inf if value > 0 else -math.inf
-    if not isinstance(value, int) or dtypes.is_float(dtype) or dtype == "bool":
-        return _scalar(value if _is_double(value) else endless, dtype, shape)
-    for name in (dtype, "int64", "uint64"):
-        least, most = _limits(name)
-        if least <= value <= most:
-            return const(int(value), name, shape)
-    return const(endless, "float64", shape)
-
-
-# The same whole number again is the same leaf, so that a loop's steps share it.
-_comparable = lru_cache(maxsize=1024)(_exactly)
-
-
-def _is_double(value: Scalar) -> bool:
-    try:
-        float(value)
-    except OverflowError:
-        return False
-    return True
-
-
-def _scalar(value: Scalar, dtype: str, shape: Shape) -> Leaf:
-    share = type(value) is int and not dtypes.is_float(dtype)
-    return (_shared if share else _one)(value, dtype, shape)
-
-
-def _one(value: Scalar, dtype: str, shape: Shape) -> Leaf:
-    kind = type(value)
-    if dtype == "float64" and (kind is float or (kind is int and abs(value) < _EXACT)):  # as often
-        return Leaf(Const(value, dtype), shape, 0, (0,) * len(shape))
-    if dtypes.is_integer(dtype) and isinstance(value, float):
-        dtype = "float64"
-    if dtypes.is_float(dtype) and not _is_double(value):
-        raise RangeError(f"an integer of {int(value).bit_length()} bits does not fit {dtype}")
-    return const(bool(value) if dtype == "bool" else value, dtype, shape)
-
-
-_shared = lru_cache(maxsize=1024)(_one)
 
 
 def cast(root: Expr, dtype: str) -> Expr:

@@ -112,6 +112,11 @@ def is_moved(node: Expr) -> bool:
 
 def take(root: Expr, index: Expr, axis: int) -> Expr:
     """``root`` with ``axis`` read at each of ``index``, whose axes take its place."""
+    if type(root) is Leaf and type(root.source) is Stored and type(index) in (Leaf, Map):
+        (count,) = root.shape if len(root.shape) == 1 else (0,)
+        all_of_it = count and root.strides == (1,) and not root.offset
+        if all_of_it and index.dtype == "int64":  # as nearly always
+            return gathered(root.source, 0, count - 1, index)
     return take_several(root, [index], [axis], axis)
 
 
@@ -131,19 +136,18 @@ def take_several(root: Expr, indices: Sequence[Expr], axes: Sequence[int], place
         new = (0,) * len(inner)
         return (*(strides[k] for k in before), *new, *(strides[k] for k in behind))
 
-    chosen = _at_hand(indices[0]) if len(indices) == 1 else None
-    known = None if chosen is None else _Chosen(axes[0], place, inner, chosen)
+    known = _Chosen(axes[0], place, inner, indices[0]) if len(indices) == 1 else None
     return _read(root, shape, [*zip(axes, spread, strict=True)], rest, known)
 
 
 @dataclass(frozen=True, eq=False)
 class _Chosen:
-    """The indices of an ``axis``, whose ``inner`` axes come before number ``place`` of the rest."""
+    """The ``index`` of an ``axis``: its ``inner`` axes come before number ``place`` of the rest."""
 
     axis: int
     place: int
     inner: Shape
-    values: NDArray[np.int64]
+    index: Expr
 
     def leaf(self, node: Leaf, shape: Shape) -> Leaf | None:
         """What they take of ``node``, if that reads a file of which boxes can be taken."""
@@ -151,12 +155,15 @@ class _Chosen:
         where = places(node, source.shape) if isinstance(source, Tiled) else None
         if where is None or not isinstance(source, Tiled) or 0 in shape:
             return None
+        values = _at_hand(self.index)
+        if values is None:
+            return None
         starts, rows = where
         met = [k for k, row in enumerate(rows) if row[self.axis]]
         if len(met) != 1 or any(n for k, n in enumerate(rows[met[0]]) if k != self.axis):
             return None
         (along,) = met
-        chosen = starts[along] + rows[along][self.axis] * self.values
+        chosen = starts[along] + rows[along][self.axis] * values
         made = taken(source, along, chosen, whole(source, source.shape))
         if made is None:
             return None
@@ -203,7 +210,7 @@ def _read(
 ) -> Expr:
     """``root`` at ``indices`` along their axes; ``rest`` are the strides along those that stay.
 
-    ``known``: the same of an axis whose indices lie in memory.
+    ``known``: the same of one axis alone.
     """
     if is_pair(root):
         return of_parts(lambda part: _read(part, shape, indices, rest, known), root)

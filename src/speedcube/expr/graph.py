@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
+from typing import Any, Final
 
 from ..ops import GATHERS
 from .nodes import STAGED, Leaf, Map, Node, Piecewise
+
+# Sources that need nodes of their own. None of these classes has another below it.
+HAVE_BELOW: Final = frozenset((Map, Leaf, Piecewise, *STAGED))
 
 
 def below(*roots: Node) -> list[Node]:
@@ -18,14 +22,18 @@ def below(*roots: Node) -> list[Node]:
 def below_up_to(roots: Sequence[Node], most: int | None) -> list[Node] | None:
     """The same; None where they are more than ``most``."""
     done: dict[int, Node] = {}
-    stack: list[Node | None] = [*reversed(roots)]
+    stack: list[Any] = [*reversed(roots)]
     while stack:
         node = stack.pop()
         if node is None:  # what the next one needs is done
             node = stack.pop()
-            assert node is not None
         elif id(node) in done:
             continue
+        elif type(node) is Leaf:  # `children`, for most of them are leaves
+            source = node.source
+            if type(source) in HAVE_BELOW:
+                stack += (node, None, source)
+                continue
         elif needs := children(node):
             stack += (node, None, *needs[::-1])
             continue
@@ -60,16 +68,17 @@ def few_below(root: Node, most: int, known: Container[int] = ()) -> list[Node] |
 
 def children(node: Node) -> tuple[Node, ...]:
     """What ``node`` needs, itself or as its source."""
-    if isinstance(node, Map):
+    if type(node) is Map:
         return node.args
-    if isinstance(node, Leaf):
+    if type(node) is Leaf:
         source = node.source
-        return (source,) if isinstance(source, (Map, Leaf, Piecewise, *STAGED)) else ()
-    if isinstance(node, Piecewise):
-        return tuple(piece.expr for piece in node.pieces)
-    return (node.arg,)
+        return (source,) if type(source) in HAVE_BELOW else ()  # type: ignore[return-value]
+    if type(node) is Piecewise:
+        return tuple([piece.expr for piece in node.pieces])
+    return (node.arg,)  # type: ignore[union-attr]
 
 
 def memories(nodes: Iterable[object]) -> frozenset[int]:
     """Of ``nodes`` the ids of the leaves that gathers read at positions of their own."""
-    return frozenset(id(n.args[1]) for n in nodes if isinstance(n, Map) and n.op in GATHERS)
+    found = [id(n.args[1]) for n in nodes if type(n) is Map and n.op in GATHERS]
+    return frozenset(found)

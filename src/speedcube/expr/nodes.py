@@ -31,12 +31,12 @@ import math
 import operator
 from collections.abc import Sequence
 from dataclasses import field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Final, Protocol, TypeAlias
 
 from .. import dtypes
-from ..dataclass import dataclass
+from ..dataclass import cached_property, dataclass
 from ..errors import DTypeError, ShapeError
 from .sources.read import Const as Const
 from .sources.read import Deferred as Deferred

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from typing import Any, Final
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from ...dataclass import dataclass
 from ...engine.machine import free_memory
 from ...errors import MemoryLimitError, ParameterError, ParameterTypeError, ShapeError
+from ...expr.through import even
 from ..array import Array, array_of, elementwise
 from ..functions.floats import either, together
 from ..together import compute
@@ -127,29 +127,11 @@ def check_room(count: int) -> None:
 
 
 def _even_index(x: Array, known: Binning) -> Array:
-    """By the place between the ends, put right by a look at the edges."""
     assert known.even is not None
-    first, last = known.even
-    count = known.count
-    inside = elementwise(
-        "logical_and",
-        elementwise("greater_equal", x, _number(first)),
-        elementwise("less_equal", x, _number(last)),
-    )
     place = x.astype(known.edges.dtype).astype("float64")
-    edges = array_of(known.edges.astype(np.float64))
-    width = float(last) - float(first)
-    scale = count / width
-    # Of a width next to nothing there is no number of bins in 1.
-    guess = place - float(first)
-    guess = guess * scale if math.isfinite(scale) else guess / width * count
-    # A gather holds its indices within the edges: those of what lies outside count for nothing.
-    held = elementwise("minimum", either(inside, guess, 0.0).astype("int64"), count - 1)
-    low, high = taken(edges, held, 0), taken(edges, held + 1, 0)
-    lower = elementwise("less", place, low)
-    higher = elementwise("logical_and", place >= high, held < count - 1)
-    right = held - lower.astype("int64") + higher.astype("int64")
-    return either(inside, right, count)
+    first, last = map(_number, known.even)
+    found = even.bin_of(x._expr, place._expr, first, last, known.edges.astype(np.float64))
+    return Array(found, gpu=x._gpu, hint=x._grid)
 
 
 def _number(value: Any) -> Any:

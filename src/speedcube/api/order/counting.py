@@ -11,11 +11,11 @@ from ... import dtypes
 from ...engine.ordering.at_once import counts_at_once, sums_at_once
 from ...errors import DTypeError, MemoryLimitError, ParameterError, ShapeError
 from ...expr import build
-from ...expr.through import ordering
+from ...expr.through import even, ordering
 from ..array import Array, array_of
 from ..complexes.of_parts import by_parts
+from ..indexing.places import least_and_most
 from ..sources import asarray
-from ..together import compute
 from .bins import Binning, Edges, binning, check_weights, numbers
 from .lines import counts_of, sums_of
 
@@ -71,7 +71,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     if known is not None:
         return asarray(known)
     if index.size:
-        low, high = (int(one) for one in compute(index.min(), index.max()))
+        low, high = least_and_most(index)
         if low < 0:
             raise ParameterError(f"'list' argument must have no negative elements: there is {low}")
         if high >= 2**60:
@@ -117,14 +117,16 @@ def real_weights(weights: Any) -> Array:
     return heavy.astype("float64")
 
 
-def binned(index: Array, x: Array, known: Binning) -> Array:
-    """Counts by the ``index`` of each element of ``x``, which a GPU finds in a way of its own."""
-    assert known.even is not None
-    ends = tuple(float(end) for end in known.even)
-    options = ("even", *ends, known.edges.tobytes())
-    args = [index._expr, x._expr]
-    counts = ordering.counts("count", args, known.count, "int64", *options)
-    return Array(counts, gpu=index._gpu)
+def _binned(x: Array, known: Binning) -> Array | None:
+    """Counts of doubles in bins of one width; None of others."""
+    if known.even is None or not x.dtype == known.edges.dtype == np.float64:
+        return None
+    first, last = known.even
+    options = even.options_of(float(first), float(last), known.edges)
+    if not options:
+        return None
+    counts = ordering.counts("count", [x._expr], known.count, "int64", *options)
+    return Array(counts, gpu=x._gpu)
 
 
 def density_of(counts: Array, widths: list[Edges]) -> Array:
@@ -209,11 +211,10 @@ def histogram(
     array = numbers(a)
     heavy = check_weights(array, weights)
     known = binning(array, bins, range, heavy is not None)
-    index = known.index(array if array.ndim else array.reshape(1))
-    if heavy is None and known.even is not None and array.dtype == known.edges.dtype == np.float64:
-        counts = binned(index, array.reshape(index.shape), known)
-    else:
-        counts = counted(index, heavy, known.count)
+    line = array if array.ndim else array.reshape(1)
+    counts = _binned(line, known) if heavy is None else None
+    if counts is None:
+        counts = counted(known.index(line), heavy, known.count)
     if density:
         return density_of(counts, [np.diff(known.edges).astype(float)]), asarray(known.edges)
     return counts, asarray(known.edges)

@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
-from ...expr.nodes import Expr
+from ...expr.through.even import is_even
 from ...expr.through.node import Through
-from ...expr.through.table import OPERATIONS
 from .elements import AllElements, Array
 from .fixed import Counts, EvenCounts
 
 _CALL: Final = 1 << 22  # elements of one call, so that Ctrl-C gets a turn
-_MOST_BINS: Final = 1 << 30  # whose numbers are 32 bits wide
-
-
-def args_read(source: Through) -> tuple[Expr, ...]:
-    """Which of the arguments of ``source`` are read here: of even bins what lies in them."""
-    if OPERATIONS[source.op].way != "counts":
-        return source.args
-    return source.args[-1:] if _is_even(source) else source.args[:1]
-
-
-def _is_even(source: Through) -> bool:
-    if len(source.args) < 2 or source.options[0] >= _MOST_BINS:
-        return False
-    length, _, first, last, _ = source.options
-    width = last - first
-    return width > 0 and math.isfinite(width) and math.isfinite(length / width)
 
 
 def _counts(source: Through, dtype: str) -> Counts:
-    if not _is_even(source):
+    if not is_even(source):
         return Counts(dtype, source.options[0])
     _, _, first, last, edges = source.options
     return EvenCounts((first, last), np.frombuffer(edges))

@@ -9,7 +9,6 @@ import math
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import dtypes
-from ...dataclass import dataclass
+from ...dataclass import cached_property, dataclass
 from ...expr.nodes import Expr, Leaf, StageResult, c_strides, is_whole
 from ...expr.piecewise.regions import pieced
 from ...late import futures

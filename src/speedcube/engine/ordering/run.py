@@ -18,7 +18,7 @@ from ..grouping.run import GROUPED
 from ..results import Destination
 from ..routines.run import run_routine
 from ..staging.late import ordering, sweeps
-from .counting import args_read, counted
+from .counting import counted
 from .elements import AllElements, Array, Inputs, Store, elements_of
 from .parting import parted
 from .scattering import scattered
@@ -67,7 +67,7 @@ def run_through(
     if source.op in ROUTINES:
         return run_routine(stage, inputs, device, stop, store)
     source = replace(source, arg=stage.root)
-    given = None if walked is None else walked(args_read(source), inputs, stage.threads)
+    given = None if walked is None else walked(source.args, inputs, stage.threads)
     if given is None and device is not None:
         work = sweeps.DeviceWork(stage.parts[0], inputs, device, stop, store)
         made = ordering.run_on_gpu(source, work)
@@ -75,13 +75,13 @@ def run_through(
             return _axis_back(made, source)
     if given is None:
         how = inputs, device, stop, store, stage.threads
-        given = elements_of(args_read(source), *how, stage.parts[0])
+        given = elements_of(source.args, *how, stage.parts[0])
     return _along_axis(_made(source, given), source)
 
 
 def in_memory_made(source: Through) -> Array:
     """What ``source`` makes of lines that lie in memory, along its last axis, by the caller."""
-    return _made(source, elements_of(args_read(source), {}, None, Stop(), _nowhere, 1))
+    return _made(source, elements_of(source.args, {}, None, Stop(), _nowhere, 1))
 
 
 def few_made(source: Through) -> Array | None:

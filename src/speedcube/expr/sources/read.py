@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...dataclass import cached_property
 from .span import laid_out, spanned
 
 Shape: TypeAlias = tuple[int, ...]

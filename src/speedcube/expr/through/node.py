@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ...dataclass import dataclass
+from ...dataclass import cached_property, dataclass
 
 if TYPE_CHECKING:
     from ..nodes import Expr

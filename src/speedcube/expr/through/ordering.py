@@ -18,6 +18,7 @@ from .windows import of_a_part
 
 Array: TypeAlias = NDArray[Any]
 
+EVEN: Final = "even"  # of the options of a "count" of doubles by their bins
 _COUNTED: Final = 1 << 6  # bytes of a line that NumPy sorts in less time by counting
 
 
@@ -57,7 +58,7 @@ def _axis_last(last: int, axis: int) -> tuple[int, ...]:
 def counts(op: str, args: Sequence[Expr], length: int, dtype: str, *options: Any) -> Leaf:
     """``op`` of an index, and weights, of one shape: a result for each of ``length`` numbers.
 
-    Beside the index of a "count" may be what it was made of, which ``options`` tell then.
+    What is counted is an index, or doubles by bins of one width, which ``options`` tell then.
     """
     arg = args[0] if len(args) == 1 else Map("several", tuple(args), args[0].shape, args[0].dtype)
     return whole(Through(op, arg, (length,), dtype, (length, *options)), (length,))
@@ -137,10 +138,11 @@ def _before(x: Array, y: Array) -> Array:
     return np.asarray((x < y) | ((x == x) & (y != y)))
 
 
-def count(index: Array, *given: Any) -> Array:
-    """How often each number below the length comes."""
-    options = given[-1]
+def count(index: Array, options: tuple[Any, ...]) -> Array:
+    """How often each number below the length comes, or numbers in each bin of one width."""
     flat = index.reshape(-1)
+    if options[1:2] == (EVEN,):
+        return np.histogram(flat, options[0], options[2:4])[0]
     inside = flat[(flat >= 0) & (flat < options[0])]
     return np.bincount(inside.astype(np.int64), minlength=options[0])
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from ....expr.nodes import Through
 from ....plan.stages import make_stage
-from ...ordering.counting import args_read
 from ...ordering.elements import AllElements, Array, elements_of
 from ...ordering.exchange import SortedPiece, pieces_of, sample_of_share
 from ...ordering.rounds import Answer, Asked, Question, answer, decide
@@ -70,7 +69,7 @@ def _share(
     assert isinstance(source, Through)
     stage = make_stage(sent.part.root, source, count)
     inputs = inputs_of(stage.sent(len(arrays)), arrays)
-    roots = args_read(source)
+    roots = source.args
     walked = worker.walked(roots, inputs, stage.threads)
     if walked is not None:
         return source, walked

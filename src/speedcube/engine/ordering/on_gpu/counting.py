@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from ....expr.through.even import bins_of, is_even
 from ....expr.through.node import Through
 from ....kernel.cuda.ordering.tally import BINNED, COPIES, COUNTS, EDGES, LENGTH, LOW, copies
 from ..elements import Array
@@ -17,13 +18,12 @@ MOST: Final = 1 << 28  # counts
 def counted(source: Through, work: DeviceWork) -> Array | None:
     """How many elements each number below the length is; None where the host is to count."""
     length = source.options[0]
-    if len(source.args) > 1:
-        work, index = work.of(source.args[1]), work.of(source.args[0])
+    if is_even(source):
         lg = copies(length)
         if lg is not None and work.is_one_kernel:
             first, last, edges = source.options[2:]
             return _binned(length, lg, (first, last), edges, work)
-        work = index
+        work = work.of(bins_of(source))
     if not work.is_one_kernel or length > MOST:
         return None
     return tallied(work, length)
