@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from oracle import rounded
 
 from speedcube.kernel.exact.digits import _square_root, many
-from speedcube.kernel.exact.integers import FINISH, LEAST
+from speedcube.kernel.exact.integers import FINISH, LEAST, carry, read
 from speedcube.kernel.program import LIMBS
 
 
@@ -181,3 +181,18 @@ def test_specials_meet_across_the_groups_of_products(words: tuple[int, int]) -> 
     (value,) = np.array(FINISH["dot"](groups[1], "float64", 2, 0), np.uint64)[None].view("f8")
     sums = {(69, 69): math.inf, (70, 70): -math.inf}
     assert value == sums[words] if words in sums else math.isnan(value)
+
+
+@given(st.lists(sizes, min_size=1, max_size=5), st.integers(0, 20))
+@settings(max_examples=60, deadline=None)
+def test_few_groups_are_carried_as_many_are(numbers: list[int], more: int) -> None:
+    """Each digit but the last is from 0 to 2**32 then, and the sums are what they were."""
+    groups = limbs_of(numbers * (more + 1)) * 3
+    one_by_one = groups.copy()
+    for group in one_by_one:
+        carry(group)
+    carry(groups)
+    assert groups.tolist() == one_by_one.tolist()
+    assert groups[:, :67].min() >= 0
+    assert groups[:, :67].max() < 2**32
+    assert [read(group).units for group in groups] == [3 * n for n in numbers * (more + 1)]

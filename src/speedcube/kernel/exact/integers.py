@@ -16,6 +16,8 @@ from ..program import LIMBS, NAN_WORD, SCALE
 DIGITS: Final = 68
 LEAST: Final = -1074  # exponent of the least digit's unit
 _UNITS: Final = 1 << -LEAST  # in one
+_DIGIT: Final = (1 << 32) - 1
+_FEW: Final = 16  # groups of limbs that Python's integers carry sooner than 200 calls of NumPy's
 # How far a group's limbs stand above those of tiny products: ordinary ones, tiny, huge.
 SHIFTS: Final = (2 * SCALE, 0, 4 * SCALE)
 # (mantissa bits, exponent of the least subnormal, exponent of the first overflow)
@@ -28,10 +30,25 @@ FORMATS: Final = {
 
 def carry(limbs: NDArray[np.int64]) -> None:
     """Propagate carries in place, along the last axis, so that `2**30` more additions have room."""
+    if limbs.size <= _FEW * limbs.shape[-1]:
+        for place in np.ndindex(limbs.shape[:-1]):
+            limbs[place] = _carried(limbs[place].tolist())
+        return
     for k in range(DIGITS - 1):
         high = limbs[..., k] >> 32
         limbs[..., k] -= high << 32
         limbs[..., k + 1] += high
+
+
+def _carried(limbs: list[int]) -> list[int]:
+    """One group of limbs, each digit but the last from 0 to `2**32`."""
+    over = 0
+    for k in range(DIGITS - 1):
+        digit = limbs[k] + over
+        over = digit >> 32
+        limbs[k] = digit & _DIGIT
+    limbs[DIGITS - 1] += over
+    return limbs
 
 
 @dataclass(frozen=True)
