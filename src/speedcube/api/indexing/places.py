@@ -105,6 +105,13 @@ def ends(index: Array, least: int, extent: int) -> tuple[int, int]:
     bounds = analyse(index._expr)
     if _are_known(bounds, least, extent):
         return int(bounds.low), int(bounds.high)
+    return least_and_most(index)
+
+
+def least_and_most(index: Array) -> tuple[int, int]:
+    """The least and the greatest of integers, of which there are some, as they are now."""
+    if (few := _few_in_memory(index._expr)) is not None:
+        return int(few.min()), int(few.max())
     ends: list[Expr] = [
         reductions.reduction(op, index._expr, None, False, index._expr.dtype)
         for op in ("min", "max")
@@ -180,7 +187,7 @@ class Mask:
         return gather.take_several(root, indices, range(len(shape)), 0)
 
 
-_FEW: Final = 1 << 16  # elements of a mask in memory that are read where they lie
+_FEW: Final = 1 << 16  # elements in memory that are read where they lie
 _MASKS: Final[weakref.WeakValueDictionary[int, Mask]] = weakref.WeakValueDictionary()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ...engine.stepwise.walk import is_made_of_few
+from ...engine.stepwise.nodes import is_made_of_few
 from ...errors import ParameterError
 from ...expr.nodes import Leaf, Stored
 from ..stored import leaf_of

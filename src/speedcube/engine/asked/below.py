@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 from ...dataclass import dataclass
-from ...expr.graph import children, is_short, memories
+from ...expr.graph import HAVE_BELOW, children, is_short, memories
 from ...expr.nodes import (
     STAGED,
     Expr,
@@ -29,7 +29,6 @@ from .unwritten import Read, is_frozen
 
 # What has values of its own; a leaf is a view of one, or of a source.
 Thing: TypeAlias = Map | Staged | Piecewise
-_READ: Final = frozenset((Const, Position, Random, Stored))  # nothing is below these
 MOST: Final = 1 << 15  # nodes that are looked through
 HEAVY: Final = 8  # operations an element, from which it pays to read it from memory
 _NO_ARRAYS: Final = frozenset((COMPLEX, "several"))
@@ -44,37 +43,35 @@ _LEAST: Final = 1 << 12
 _LEAST_ON_GPU: Final = 1 << 20
 
 
-def nodes_below(roots: Sequence[Node], is_kept: Callable[[Node], bool]) -> list[Node] | None:
+def nodes_below(roots: Sequence[Node], is_kept: Callable[[Node], bool] | None) -> list[Node] | None:
     """``roots`` and what they need, each after its own; below what ``is_kept``, nothing.
 
     None where that is too much to look through.
     """
     done: dict[int, Node] = {}
-    stack: list[Node | None] = [*reversed(roots)]
+    stack: list[Any] = [*reversed(roots)]
     while stack:
         node = stack.pop()
         if node is None:  # what the next one needs is done
             node = stack.pop()
-            assert node is not None
         elif id(node) in done:
             continue
-        elif type(node) is not Leaf or type(node.source) not in _READ:
-            if type(node) is Piecewise and _is_patchwork(node):
-                return None
-            if needs := _needs(node, is_kept):
-                stack += (node, None, *needs[::-1])
+        elif type(node) is Leaf:
+            source = node.source
+            if type(source) in HAVE_BELOW and not (is_kept and is_kept(source)):  # type: ignore[arg-type]
+                stack += (node, None, source)
                 continue
+        elif type(node) is Piecewise and _is_patchwork(node):
+            return None
+        elif type(node) is Map and is_kept and is_kept(node):
+            pass
+        elif needs := children(node):
+            stack += (node, None, *needs[::-1])
+            continue
         done[id(node)] = node
         if len(done) > MOST:
             return None
     return list(done.values())
-
-
-def _needs(node: Node, is_kept: Callable[[Node], bool]) -> tuple[Node, ...]:
-    if type(node) is Map:
-        return () if is_kept(node) else node.args
-    needs = children(node)
-    return () if type(node) is Leaf and needs and is_kept(needs[0]) else needs
 
 
 def _is_patchwork(node: Piecewise) -> bool:

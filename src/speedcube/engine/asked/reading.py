@@ -141,7 +141,7 @@ class _Look:
 
     def below(self, roots: Sequence[Expr]) -> list[Node] | None:
         """What ``roots`` need, down to what is kept."""
-        return nodes_below(roots, self.is_kept)
+        return nodes_below(roots, self.is_kept if _state.kept else None)
 
     def reading(self, roots: Sequence[Expr], nodes: Sequence[Node]) -> Sequence[Expr]:
         """``roots``, which need ``nodes``, that read what was met."""

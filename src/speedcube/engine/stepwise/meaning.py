@@ -15,17 +15,22 @@ from ... import dtypes
 from ...expr.gather import is_moved
 from ...expr.nodes import Expr, Leaf, Map, Reduced
 from ...expr.scans import one_nan
+from ...expr.sources.scalars import limits
 from ...ops import ELEMENTARY, OPS
 
 Function = Callable[..., Any]
 
 
 def _least(a: Any, b: Any) -> Any:
-    """Of zeros the second, as in kernels: NumPy's own choice differs between its loops."""
+    """Of zeros the second, as in kernels: NumPy's own choice of floats differs between loops."""
+    if a.dtype.kind in "iub":
+        return np.minimum(a, b)
     return np.where((a < b) | (a != a), a, b)
 
 
 def _most(a: Any, b: Any) -> Any:
+    if a.dtype.kind in "iub":
+        return np.maximum(a, b)
     return np.where((a > b) | (a != a), a, b)
 
 
@@ -70,8 +75,8 @@ def _casts_alike(values: Any, dtype: str) -> bool:
     """Whether a cast is the same everywhere: a float beyond an integer dtype is the processor's."""
     if values.dtype.kind != "f" or dtypes.is_float(dtype) or dtype == "bool":
         return True
-    limits = np.iinfo(dtype)
-    return bool(((values > limits.min) & (values < limits.max)).all())
+    least, most = limits(dtype)
+    return bool(((values > least) & (values < most)).all())
 
 
 def folded(source: Reduced, arg: Any) -> Any:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
-from math import prod
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...expr.gather import searched
-from ...expr.graph import below_up_to, children, memories
+from ...expr.graph import children, memories
 from ...expr.nodes import (
     Const,
     Expr,
@@ -30,18 +29,17 @@ from ...expr.nodes import (
     is_whole,
     whole,
 )
-from ...expr.pairs.node import is_pair, parts
 from ...expr.scans import one_nan
 from ...expr.sources.values import positions, stored
 from ...ops import SEARCHES
 from .choice import is_ordinary
 from .defined import defined, is_quickly_defined
 from .meaning import folded, is_computed, mapped
+from .nodes import few_nodes
 
 Array: TypeAlias = NDArray[Any]
 # The values of an expression that reads arrays alone, by a kernel or whatever else makes it.
 Made: TypeAlias = Callable[[Expr], Any]
-MOST_NODES: Final = 1 << 17
 
 
 class NotStepwiseError(Exception):
@@ -53,7 +51,7 @@ def made_of(roots: Sequence[Expr], most: int, made: Made) -> list[Array] | None:
 
     ``made`` gives what NumPy does not have, or has with other bits.
     """
-    nodes = _few(roots, most) if is_ordinary() else None
+    nodes = few_nodes(roots, most) if is_ordinary() else None
     if nodes is None:
         return None
     steps = _NodeValues(nodes, roots, memories(nodes), made)
@@ -64,30 +62,7 @@ def made_of(roots: Sequence[Expr], most: int, made: Made) -> list[Array] | None:
         return None
 
 
-def is_made_of_few(root: Expr, most: int) -> bool:
-    """Whether no node of ``root`` has more than ``most`` elements; a pair's parts are two."""
-    return _few(parts(root) if is_pair(root) else (root,), most) is not None
-
-
-def _few(roots: Sequence[Expr], most: int) -> list[Node] | None:
-    if any(prod(root.shape) > most for root in roots):
-        return None
-    nodes = below_up_to(roots, MOST_NODES)
-    held = memories(nodes) if nodes is not None else frozenset[int]()
-    return nodes if nodes and all([_is_few(node, most, held) for node in nodes]) else None
-
-
-def _is_few(node: Node, most: int, held: frozenset[int]) -> bool:
-    few = prod(node.shape) <= most
-    if type(node) is Leaf:
-        source = node.source
-        if type(source) is Stored:
-            return type(source.buffer) is np.ndarray and (few or id(node) in held)
-        return few and type(source) in _READ
-    return few and not (type(node) is Map and node.op == "complex")
-
-
-_READ: Final = frozenset((Const, Position, Random, Map, Leaf, Reduced, Scanned, Through, Piecewise))
+_ELEMENTWISE: Final = frozenset((Leaf, Map))
 
 
 def _takes_arguments(node: Node) -> bool:
@@ -114,7 +89,7 @@ class _NodeValues:
             place = id(needed)
             left[place] = left.get(place, 0) + 1
         for node in nodes:
-            if _takes_arguments(node):
+            if type(node) not in _ELEMENTWISE and _takes_arguments(node):
                 self.taken[id(node.arg)] = []  # type: ignore[union-attr]
 
     def results(self, roots: Sequence[Expr]) -> list[tuple[bool, Array]]:
@@ -229,8 +204,8 @@ class _NodeValues:
             return np.empty(node.shape, node.dtype)
         if not flat.size:  # an index of nothing, whose element is not used
             raise NotStepwiseError
-        index = np.minimum(np.maximum(index, first), last)
-        return np.asarray(np.broadcast_to(flat.reshape(-1)[index], node.shape))
+        made = flat.reshape(-1).take(np.minimum(np.maximum(index, first), last))
+        return made if made.shape == node.shape else np.broadcast_to(made, node.shape)
 
     def searched(self, node: Map) -> Array:
         wanted, flat, *about = (self.done[id(arg)] for arg in node.args)
