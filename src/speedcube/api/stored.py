@@ -10,10 +10,11 @@ import numpy as np
 from .. import dtypes
 from ..errors import DTypeError, ShapeError
 from ..expr import views
-from ..expr.nodes import Deferred, Expr, Leaf, Stored, c_strides
+from ..expr.nodes import Deferred, Expr, Leaf, Stored, c_strides, is_whole
 from ..expr.pairs.node import of_pairs_in, pair
 from ..interop.buffers import MASKED, readable
 
+_FEW: Final = 1 << 16  # elements in memory that are looked at where they lie
 _PLAIN: Final = frozenset((list, tuple, bool, int, float))  # whose memory is made here
 
 
@@ -88,3 +89,13 @@ def deferred(collection: Any) -> Expr:
 def _block_as_parts(block: Any) -> Any:
     """A block with an axis of one element at its end, as its parts along that axis."""
     return _as_parts(block[..., 0]).copy()
+
+
+def few_in_memory(root: Expr) -> Any:
+    """The array of NumPy's that ``root`` is, where that is of a few elements; else None."""
+    source = root.source if type(root) is Leaf else None
+    if type(source) is not Stored or type(source.buffer) is not np.ndarray:
+        return None
+    array = source.buffer
+    lies = array.size <= _FEW and array.flags.c_contiguous and array.shape == root.shape
+    return array if lies and is_whole(root) else None  # type: ignore[arg-type]

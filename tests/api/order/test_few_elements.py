@@ -6,9 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 import speedcube as sc
 from speedcube.engine import compute as engine
+from speedcube.engine.small import known
+from speedcube.engine.stepwise.choice import OFTEN_OF_FEW
 from speedcube.expr import gather
 
 _RNG = np.random.default_rng(11)
@@ -39,7 +44,103 @@ def test_an_index_in_memory_is_not_copied_when_something_is_taken(
 ) -> None:
     monkeypatch.setattr(gather, "_at_hand", _refused)
     x, table = sc.asarray(_X), sc.asarray(_X.reshape(70, 10))
-    for given, held in ((x, _X), (x[::-2], _X[::-2]), (table, _X.reshape(70, 10))):
+    for x, held in ((x, _X), (x[::-2], _X[::-2]), (table, _X.reshape(70, 10))):
         index = _I % len(held)
-        taken = sc.take(given, sc.asarray(index), axis=0)
+        taken = sc.take(x, sc.asarray(index), axis=0)
         assert np.asarray(taken).tobytes() == held.take(index, axis=0).tobytes()
+
+
+def test_a_structure_of_many_nodes_is_met_again_without_a_look_at_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def found(seed: int) -> tuple[Any, Any]:
+        rng = np.random.default_rng(seed)
+        x, line, values = rng.normal(size=300), np.sort(rng.normal(size=200)), rng.normal(size=200)
+        made = sc.interp(sc.asarray(x), sc.asarray(line), sc.asarray(values))
+        return np.asarray(made), np.interp(x, line, values)
+
+    for seed in range(OFTEN_OF_FEW + 2):
+        found(seed)
+    monkeypatch.setattr(known, "_by_structure", _refused)
+    monkeypatch.setattr(engine, "_values", _refused)
+    np.testing.assert_array_equal(*found(99))
+
+
+@pytest.mark.parametrize("name", ["median", "maximum.accumulate", "sort and add"])
+def test_what_no_call_of_a_kernel_makes_is_not_looked_at_as_a_structure(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[Any] = []
+    monkeypatch.setattr(known, "structure_of", lambda root: looked.append(root) or _refused())
+    x = sc.asarray(_X)
+    programs = {
+        "median": lambda: (sc.median(x), np.median(_X)),
+        "maximum.accumulate": lambda: (np.maximum.accumulate(x), np.maximum.accumulate(_X)),
+        "sort and add": lambda: (np.sort(sc.asarray(_X)) + 1, np.sort(_X) + 1),
+    }
+    got, wanted = programs[name]()
+    assert known.reads_apart(got._expr)
+    assert known.value(got._expr) is None
+    assert not looked
+    monkeypatch.undo()
+    np.testing.assert_array_equal(got, wanted)
+
+
+_QUANTILES = st.lists(st.floats(0, 1), min_size=2, max_size=6)
+
+
+@given(
+    hnp.arrays(st.sampled_from(["float64", "float32", "int16"]), st.integers(2, 40),
+               elements=st.integers(-9, 9)),
+    _QUANTILES,
+    st.booleans(),
+)  # fmt: skip
+@settings(max_examples=80, deadline=None)
+def test_quantiles_together_are_those_one_by_one(x: Any, chances: list[float], nan: bool) -> None:
+    if nan and x.dtype.kind == "f":
+        x[0] = np.nan
+    for q in (chances, sorted(chances)):
+        together = np.asarray(sc.quantile(sc.asarray(x), q))
+        alone = [np.asarray(sc.quantile(sc.asarray(x), np.array([one]))) for one in q]
+        assert together.dtype == np.quantile(x, q).dtype
+        assert together.tobytes() == np.concatenate(alone).tobytes()
+        lines = sc.asarray(np.stack([x, x[::-1]]))
+        assert (
+            np.asarray(sc.quantile(lines, q, axis=1)).tobytes()
+            == np.stack(
+                [together, np.asarray(sc.quantile(sc.asarray(x[::-1].copy()), q))], 1
+            ).tobytes()
+        )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32", "bool"])
+def test_parts_of_several_places_are_numpys(dtype: str) -> None:
+    x = (_X * 20).astype(dtype)
+    if dtype == "float64":
+        x[::50] = np.nan
+    for kth in (3, [3, 690], [0, 5, -1], np.array([], int)):
+        got = np.asarray(sc.argpartition(sc.asarray(x), kth))
+        assert sorted(got.tolist()) == list(range(700))
+        ordered = np.sort(x)
+        for place in np.atleast_1d(np.array(kth, int)):
+            np.testing.assert_array_equal(x[got][place], ordered[place])
+
+
+def test_few_coordinates_are_compared_where_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = np.sort(_RNG.normal(size=700))
+    for at in (places, np.arange(700) * 0.5, np.arange(700), places.astype("float32")):
+        with monkeypatch.context() as without:
+            without.setattr(engine, "compute", _refused)
+            slopes = sc.gradient(sc.asarray(_X), at)
+        np.testing.assert_array_equal(np.asarray(slopes), np.gradient(_X, at))
+
+
+def test_ranges_of_a_ufunc_are_numbered_without_a_look_at_the_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    starts = np.arange(0, 700, 9)
+    with monkeypatch.context() as without:
+        without.setattr(engine, "compute_all", _refused)
+        without.setattr(engine, "compute", _refused)
+        sums = np.maximum.reduceat(sc.asarray(_X), starts)
+    np.testing.assert_array_equal(np.asarray(sums), np.maximum.reduceat(_X, starts))

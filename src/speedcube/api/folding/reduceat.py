@@ -16,15 +16,15 @@ from ..joining import stack
 from ..methods.keywords import put
 from ..methods.numpy_protocol import register
 from ..namespace.axes import moveaxis
-from ..scatter.segments import segment_max, segment_min, segment_sum
+from ..scatter.segments import segmented
 from ..take import take
 from .in_order import accumulated, reduced
 from .lines import OF_BOOL, one_axis, operand
 from .reduce import REDUCED
 
 _FEW: Final = 16  # ranges that are folded one by one
-_SEGMENTS: Final = {"add": segment_sum, "maximum": segment_max, "minimum": segment_min}
-_TRUTH: Final = {"logical_or": segment_max, "logical_and": segment_min}
+_SEGMENTS: Final = {"add": "add", "maximum": "max", "minimum": "min"}
+_TRUTH: Final = {"logical_or": "max", "logical_and": "min"}
 _WITHOUT_NAN: Final = {"fmax": nanmax, "fmin": nanmin}
 _METHODS: Final = {
     "add": "sum",
@@ -71,7 +71,8 @@ def _alone(given: Array) -> tuple[str, ...]:
 
 
 def _checked(indices: Any, extent: int) -> NDArray[np.int64]:
-    starts = np.asarray(array_of(indices) if not isinstance(indices, Array) else indices)
+    known = type(indices) is np.ndarray and indices.dtype.kind in "iu"
+    starts = indices if known else np.asarray(array_of(indices))
     if starts.ndim != 1:
         raise ParameterTypeError(f"reduceat takes indices of one axis, not {starts.ndim}")
     if starts.dtype.kind not in "iu" and starts.size:
@@ -116,20 +117,22 @@ def _by_segments(
 ) -> Array:
     """All ranges at once: their elements, one range after the other, and the number of each."""
     lengths = stops - starts
-    numbers = np.repeat(np.arange(len(starts)), lengths)
+    count = len(starts)
+    numbers = np.repeat(np.arange(count), lengths)
     if (starts[1:] == stops[:-1]).all():  # as they nearly always lie
         elements = lines[int(starts[0]) :]
     else:
         before = np.cumsum(lengths) - lengths
         places = np.arange(int(lengths.sum())) - before[numbers] + starts[numbers]
         elements = take(lines, array_of(places), 0)
+    ids = array_of(numbers)
     if name in _TRUTH:
         truth = either(elements.astype(bool), 1, 0).astype("uint8")
-        return _TRUTH[name](truth, numbers, len(starts)).astype(bool)
+        return segmented(_TRUTH[name], truth, ids, count).astype(bool)
     if elements.dtype.kind == "c":
-        parts = (segment_sum(x, numbers, len(starts)) for x in (elements.real, elements.imag))
+        parts = (segmented("add", x, ids, count) for x in (elements.real, elements.imag))
         return complex_of(*parts)
-    return _SEGMENTS[name](elements, numbers, len(starts))
+    return segmented(_SEGMENTS[name], elements, ids, count)
 
 
 register({"reduceat": reduceat})

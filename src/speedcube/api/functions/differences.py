@@ -11,6 +11,7 @@ from ...expr import build
 from ..array import Array, array_of, elementwise
 from ..joining import concatenate
 from ..shapes import broadcast_to
+from ..stored import few_in_memory
 from .floats import floats
 
 
@@ -230,9 +231,19 @@ def _slope(array: Array, k: int, space: Any, edge_order: int) -> Array:
         return _even(array, k, space if number else apart, edge_order).astype(array.dtype)
     steps = floats(diff(apart))
     # Which formula it is shows: where steps are equal, a place that is no number spoils none.
-    if (steps == steps[0]).all():
+    if _are_equal(apart, steps):
         return _even(array, k, steps[0], edge_order).astype(array.dtype)
     return _uneven(array, k, steps, edge_order).astype(array.dtype)
+
+
+def _are_equal(apart: Array, steps: Array) -> bool:
+    """Whether all ``steps`` between coordinates are the same: of few in memory NumPy tells."""
+    few = few_in_memory(apart._expr)
+    if few is None or few.dtype.kind == "b":
+        return bool((steps == steps[0]).all())
+    with np.errstate(all="ignore"):
+        here = np.diff(few).astype(steps.dtype)
+    return bool((here == here[0]).all())
 
 
 def _even(array: Array, k: int, step: Any, edge_order: int) -> Array:

@@ -19,7 +19,7 @@ from ...errors import AxisError, DTypeError, ParameterError
 from ...expr import gather, reductions
 from ...expr.analysis import analyse
 from ...expr.bounds import Bounds
-from ...expr.nodes import Expr, Leaf, Stored, is_whole, whole
+from ...expr.nodes import Expr, Leaf, Stored, whole
 from ...expr.pairs.node import is_pair
 from ...expr.push import push_shape
 from ...interop.buffers import readable
@@ -27,7 +27,7 @@ from ..array import Array
 from ..elementwise import where
 from ..methods.evaluation import in_memory
 from ..sources import asarray
-from ..stored import leaf_of
+from ..stored import few_in_memory, leaf_of
 
 # Indices beyond which they are kept in as few bytes as hold them: half of the memory to read. And
 # what goes with the result is less, so that more seldom all is given back to the system: whose
@@ -110,7 +110,7 @@ def ends(index: Array, least: int, extent: int) -> tuple[int, int]:
 
 def least_and_most(index: Array) -> tuple[int, int]:
     """The least and the greatest of integers, of which there are some, as they are now."""
-    if (few := _few_in_memory(index._expr)) is not None:
+    if (few := few_in_memory(index._expr)) is not None:
         return int(few.min()), int(few.max())
     ends: list[Expr] = [
         reductions.reduction(op, index._expr, None, False, index._expr.dtype)
@@ -139,7 +139,7 @@ class Mask:
         """The positions, in C order, of the elements that are true: int64, in memory."""
         if self._flat is None:
             mask = self.array
-            values = _few_in_memory(mask._expr)
+            values = few_in_memory(mask._expr)
             if values is None:
                 values = engine.compute(
                     mask._expr, None, None, mask._gpu, engine.ResultMemory.OF_RUNG, mask._plans
@@ -187,7 +187,6 @@ class Mask:
         return gather.take_several(root, indices, range(len(shape)), 0)
 
 
-_FEW: Final = 1 << 16  # elements in memory that are read where they lie
 _MASKS: Final[weakref.WeakValueDictionary[int, Mask]] = weakref.WeakValueDictionary()
 
 
@@ -198,16 +197,6 @@ def mask_of(array: Array) -> Mask:
         known = Mask(Array(array._expr, gpu=array._gpu))
         _MASKS[id(array._expr)] = known
     return known
-
-
-def _few_in_memory(root: Expr) -> Any:
-    """The array of NumPy's that ``root`` is, where that is of a few elements; else None."""
-    source = root.source if type(root) is Leaf else None
-    if type(source) is not Stored or type(source.buffer) is not np.ndarray:
-        return None
-    array = source.buffer
-    lies = array.size <= _FEW and array.flags.c_contiguous and array.shape == root.shape
-    return array if lies and is_whole(root) else None  # type: ignore[arg-type]
 
 
 def _flat_nonzero(values: Any) -> Any:

@@ -100,7 +100,7 @@ def before(x: Any, y: Any) -> Array:
     less = elementwise("less", x, y)
     if not is_of_floats(array_of(y)):
         return less
-    number = elementwise("logical_not", elementwise("isnan", x))
+    number = elementwise("equal", x, x)
     return elementwise("logical_or", less, elementwise("logical_and", number, y != y))
 
 

@@ -82,11 +82,14 @@ def argpartition(
         return places_of(array, k)
     turned = _axis_last(array, k)
     bounds = order_statistics(turned, tuple(places))
-    part: Any = elementwise("multiply", turned != turned, 0).astype("uint8")
+    part: Any = None
     for number in range(len(places)):
         bound = bounds[..., number : number + 1]
         one = before(bound, turned).astype("uint8")
-        part = part + one + elementwise("logical_not", before(turned, bound)).astype("uint8")
+        one = one + elementwise("logical_not", before(turned, bound)).astype("uint8")
+        part = one if part is None else part + one
+    if part is None:  # of no places all is one part
+        part = elementwise("not_equal", turned, turned).astype("uint8") * 0
     return _axis_back(places_of(part, turned.ndim - 1), k)
 
 

@@ -167,6 +167,11 @@ def of_lines(lines: Array, count: int, q: Any, weak: bool, method: str, checked:
     wanted = np.concatenate([previous, following, [count - 1] if floats else []]).astype(np.int64)
     distinct, number = np.unique(wanted, return_inverse=True)
     values = order_statistics(lines, tuple(distinct.tolist()))
+    spoils = elementwise("isnan", values[..., -1:]) if floats and checked else None
+    if len(flat) > 1 and not whole and _alternate(number, len(flat)):
+        result = _side_by_side(values, gamma, spoils)
+        result = result.transpose((result.ndim - 1, *range(result.ndim - 1)))
+        return result.reshape((*q.shape, *lines.shape[:-1]))
     found = []
     for k in range(len(flat)):
         low = values[..., int(number[k])]
@@ -176,11 +181,25 @@ def of_lines(lines: Array, count: int, q: Any, weak: bool, method: str, checked:
             weight = float(gamma[k]) if weak else gamma[k]
             high = values[..., int(number[len(flat) + k])]
             one = between(low, high, weight, 1 - weight, bool(weight >= 0.5))
-        if floats and checked:
-            last = values[..., int(number[-1])]
-            one = either(elementwise("isnan", last), np.nan, one)
+        if spoils is not None:
+            one = either(spoils[..., 0], np.nan, one)
         found.append(one)
     return joined(found, lines, q)
+
+
+def _alternate(number: np.ndarray[Any, Any], count: int) -> bool:
+    """Whether places before and behind ``count`` quantiles take turns: as nearly always."""
+    turns = number[: 2 * count].reshape(2, count).T.reshape(-1)
+    return bool((turns == np.arange(2 * count)).all())
+
+
+def _side_by_side(values: Array, gamma: np.ndarray[Any, Any], spoils: Array | None) -> Array:
+    """Several quantiles along the last axis, of the elements before and behind each in turns."""
+    end, far = 2 * len(gamma), gamma >= 0.5
+    is_far = bool(far[0]) if far.all() or not far.any() else array_of(far)
+    rest = array_of(1 - gamma)
+    result = between(values[..., 0:end:2], values[..., 1:end:2], array_of(gamma), rest, is_far)
+    return result if spoils is None else either(spoils, np.nan, result)
 
 
 def is_whole(lines: Array, q: Any, method: str) -> bool:

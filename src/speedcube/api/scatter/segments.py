@@ -115,7 +115,11 @@ def _segments(op: str, data: Any, segment_ids: Any, num_segments: int | None) ->
         ids = ids.astype("int64")  # a list of nothing
     if not dtypes.is_integer(str(ids.dtype)):
         raise DTypeError(f"segment_ids must be integers, not {ids.dtype}")
-    count = checked_ids(ids, num_segments)
+    return segmented(op, values, ids, checked_ids(ids, num_segments))
+
+
+def segmented(op: str, values: Array, ids: Array, count: int) -> Array:
+    """``op`` of the values of each of ``count`` segments, whose numbers ``ids`` are known to be."""
     values = values.astype("int64") if values.dtype == bool else values
     across = math.prod(values.shape[1:])
     place, rest = ids.astype("int64"), values.shape[1:]

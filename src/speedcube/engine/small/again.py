@@ -13,7 +13,19 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Stored, c_strides
+from ...expr.nodes import (
+    Const,
+    Expr,
+    Leaf,
+    Map,
+    Piecewise,
+    Random,
+    Reduced,
+    Scanned,
+    Stored,
+    Through,
+    c_strides,
+)
 from ...kernel.lower.many import LONG_LINE
 from ...kernel.math.positions import SEGMENT
 from .first import flat
@@ -21,7 +33,8 @@ from .lengths import PACKED
 from .structure import Structure
 
 MOST: Final = 512  # that are remembered; the oldest is forgotten
-MOST_NODES: Final = 24  # of one that is looked for
+MOST_NODES: Final = 64  # of one that is looked for
+_FIRST: Final = 24  # of which some tell that none is found
 Known = TypeVar("Known")
 Made: TypeAlias = Callable[[Expr], Any]
 
@@ -109,6 +122,33 @@ def few_structure(root: Expr) -> Structure | None:
     key.append((len(found.random) > 0 and size > SEGMENT) if line else shape)
     found.key, found.line = tuple(key), line
     return found
+
+
+_APART: Final = frozenset((Through, Scanned, Piecewise))
+
+
+def reads_apart(root: Expr) -> bool:
+    """Whether one of the first nodes is of what is made before: no call of a kernel has all of it.
+
+    So what is sorted, scanned or put together is not looked at as a structure each time.
+    """
+    stack: list[Any] = [root]
+    for _ in range(_FIRST):
+        if not stack:
+            return False
+        node = stack.pop()
+        if type(node) is Map:
+            stack += node.args
+            continue
+        source = node.source
+        kind = type(source)
+        if kind in _APART:
+            return True
+        if kind is Reduced:
+            stack.append(source.arg)
+        elif kind is Map or kind is Leaf:
+            stack.append(source)
+    return False
 
 
 def with_arrays(found: Structure, made: Made) -> bool:

@@ -21,7 +21,7 @@ from ..cpu import frame_of
 from ..pieces.lines import lines_at_once
 from ..pieces.moves import put_in_place, rearranged
 from ..stepwise.choice import is_new
-from .again import Made, Met, few_structure, with_arrays
+from .again import Made, Met, few_structure, reads_apart, with_arrays
 from .call import FINISHED, ONE_THREAD, Reusable, computed, most_at_once
 from .finished import finishing, line_finishing
 from .first import FEW, with_numbers, with_results
@@ -91,6 +91,8 @@ def value(root: Expr, rung: str = "core", steps: Made | None = None) -> Any:
     if copy is not None:
         return copy
     made = sums_of(root) if type(root) is Leaf and type(root.source) is Scanned else None
+    if made is None and reads_apart(root):
+        return None
     if made is None:
         made = _one_call(root, rung, _made_on(rung, steps), steps)
     if made is None:  # after those of the few reductions of few elements that it reads
