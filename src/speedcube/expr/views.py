@@ -88,28 +88,31 @@ def rebuild(root: Expr, shape: Shape, leaf: Callable[[Leaf], Expr]) -> Expr:
 
 def index(root: Expr, item: Any) -> Expr:
     """Basic indexing: integers, slices of any step, ``None`` and ``...``."""
-    items = item if type(item) is tuple else (item,)
     if is_pair(root):
         return of_parts(lambda part: index(part, item), root)
-    if len(items) > len(root.shape) or not all([type(entry) is slice for entry in items]):
-        return apply(root, indexed(root.shape, item))
-    return _sliced(root, items)
-
-
-def _sliced(root: Expr, items: tuple[slice, ...]) -> Expr:
-    """What `apply` gives for slices, as nearly all indices are, without an `Affine`."""
     leaf = root if isinstance(root, Leaf) else whole(root, root.shape)
-    offset, shape, strides, all_of_it = leaf.offset, list(leaf.shape), list(leaf.strides), True
-    for axis, entry in enumerate(items):
-        extent = shape[axis]
-        start, stop, step = _slice_indices(entry, extent)
-        count = stop - start if step == 1 and start <= stop else len(range(start, stop, step))
-        if start or step != 1 or count != extent:
+    items = item if type(item) is tuple else (item,)
+    offset, axis, all_of_it = leaf.offset, 0, True
+    shape, strides = [], []  # what `apply` gives, without an `Affine`
+    for entry in _expand_ellipsis(items, len(leaf.shape)):
+        if entry is None:
             all_of_it = False
-            offset += strides[axis] * start
-            strides[axis] *= step
-            shape[axis] = count
-    return root if all_of_it else Leaf(leaf.source, tuple(shape), offset, tuple(strides))
+            shape.append(1)
+            strides.append(0)
+            continue
+        extent, stride = leaf.shape[axis], leaf.strides[axis]
+        if type(entry) is slice:
+            start, stop, step = _slice_indices(entry, extent)
+            count = stop - start if step == 1 and start <= stop else len(range(start, stop, step))
+            all_of_it = all_of_it and not start and step == 1 and count == extent
+            offset += stride * start
+            shape.append(count)
+            strides.append(stride * step)
+        else:
+            all_of_it = False
+            offset += stride * _integer_index(entry, extent, axis)
+        axis += 1
+    return root if all_of_it else leaf_at(leaf.source, tuple(shape), offset, tuple(strides))
 
 
 def indexed(old: Shape, item: Any) -> Affine:
@@ -133,13 +136,14 @@ def indexed(old: Shape, item: Any) -> Affine:
 
 
 def _expand_ellipsis(items: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
-    used = sum(1 for i in items if i is not None and i is not Ellipsis)
+    rest = [i for i in items if i is not Ellipsis]
+    used = sum([i is not None for i in rest])
     if used > ndim:
         raise AxisError(f"too many indices: {used} for an array of {ndim} dimensions")
-    if sum(1 for i in items if i is Ellipsis) > 1:
+    if len(items) - len(rest) > 1:
         raise AxisError("an index can have only one ellipsis ('...')")
     fill = (slice(None),) * (ndim - used)
-    if not any(i is Ellipsis for i in items):
+    if len(rest) == len(items):
         return items + fill
     at = next(k for k, i in enumerate(items) if i is Ellipsis)
     return items[:at] + fill + items[at + 1 :]

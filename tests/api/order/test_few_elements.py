@@ -44,9 +44,9 @@ def test_an_index_in_memory_is_not_copied_when_something_is_taken(
 ) -> None:
     monkeypatch.setattr(gather, "_at_hand", _refused)
     x, table = sc.asarray(_X), sc.asarray(_X.reshape(70, 10))
-    for x, held in ((x, _X), (x[::-2], _X[::-2]), (table, _X.reshape(70, 10))):
+    for one, held in ((x, _X), (x[::-2], _X[::-2]), (table, _X.reshape(70, 10))):
         index = _I % len(held)
-        taken = sc.take(x, sc.asarray(index), axis=0)
+        taken = sc.take(one, sc.asarray(index), axis=0)
         assert np.asarray(taken).tobytes() == held.take(index, axis=0).tobytes()
 
 

@@ -189,8 +189,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     array([1. , 1.5, 2.5, 3. ])
     """
     array = array_of(f)
-    axes = range(array.ndim) if axis is None else axis
-    several = axes if isinstance(axes, (tuple, list, range)) else (axes,)
+    several = range(array.ndim) if axis is None else axis
+    several = several if isinstance(several, (tuple, list, range)) else (several,)
     order = [build.check_axis(k, array.ndim) for k in several]
     if len(set(order)) < len(order):
         raise AxisError(f"an axis is given twice in {axis}")
@@ -199,10 +199,10 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     spacings = list(varargs) or [1.0]
     if len(spacings) == 1 and not array_of(spacings[0]).ndim:
         spacings = spacings * len(order)
-    if len(spacings) != len(order):
+    most = len(order)
+    if (given := len(spacings)) != most:
         raise ParameterTypeError(
-            f"gradient takes no spacing, one, or one for each of {len(order)} axes, not "
-            f"{len(spacings)}"
+            f"gradient takes no spacing, one, or one for each of {most} axes, not {given}"
         )
     slopes = tuple(
         _slope(array, k, space, edge_order) for k, space in zip(order, spacings, strict=True)
@@ -226,7 +226,6 @@ def _slope(array: Array, k: int, space: Any, edge_order: int) -> Array:
             f"gradient: the coordinates of axis {k} have shape {apart.shape}, and the "
             f"axis has {count} elements"
         )
-
     if not apart.ndim:
         return _even(array, k, space if number else apart, edge_order).astype(array.dtype)
     steps = floats(diff(apart))
@@ -236,14 +235,13 @@ def _slope(array: Array, k: int, space: Any, edge_order: int) -> Array:
     return _uneven(array, k, steps, edge_order).astype(array.dtype)
 
 
-def _are_equal(apart: Array, steps: Array) -> bool:
+def _are_equal(apart: Array, steps: Any) -> bool:
     """Whether all ``steps`` between coordinates are the same: of few in memory NumPy tells."""
     few = few_in_memory(apart._expr)
-    if few is None or few.dtype.kind == "b":
-        return bool((steps == steps[0]).all())
-    with np.errstate(all="ignore"):
-        here = np.diff(few).astype(steps.dtype)
-    return bool((here == here[0]).all())
+    if few is not None and few.dtype.kind != "b":
+        with np.errstate(all="ignore"):
+            steps = np.diff(few).astype(steps.dtype)
+    return bool((steps == steps[0]).all())
 
 
 def _even(array: Array, k: int, step: Any, edge_order: int) -> Array:
