@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import speedcube as sc
+from speedcube.api.order import bins
 from speedcube.engine import compute as engine
 from speedcube.engine.small import known
 from speedcube.engine.stepwise.choice import OFTEN_OF_FEW
@@ -144,3 +145,35 @@ def test_ranges_of_a_ufunc_are_numbered_without_a_look_at_the_numbers(
         without.setattr(engine, "compute", _refused)
         sums = np.maximum.reduceat(sc.asarray(_X), starts)
     np.testing.assert_array_equal(np.asarray(sums), np.maximum.reduceat(_X, starts))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int16", "uint8"])
+def test_ends_of_few_elements_are_found_where_they_lie(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.abs(_X * 20 + 1).astype(dtype) + np.array(1, dtype)
+    monkeypatch.setattr(bins, "compute", _refused)
+    counts, edges = sc.histogram(sc.asarray(x), 7)
+    wanted, at = np.histogram(x, 7)
+    assert np.asarray(edges).tobytes() == at.tobytes()
+    assert np.asarray(counts).tolist() == wanted.tolist()
+    if x.dtype.kind == "f":
+        x[5] = np.nan
+        with pytest.raises(ValueError, match=r"autodetected range of \[nan, nan\] is not finite"):
+            sc.histogram(sc.asarray(x), 7)
+
+
+@pytest.mark.parametrize("zeros", [[0.0, -0.0], [-0.0, 0.0], [-0.0, -0.0]])
+def test_of_zeros_the_first_edge_is_that_of_an_array_that_is_computed(zeros: list[float]) -> None:
+    x = np.array([*zeros, 3.0, 1.0])
+    found = [np.asarray(sc.histogram(one, 3)[1]) for one in (sc.asarray(x), sc.asarray(x) * 1.0)]
+    assert found[0].tobytes() == found[1].tobytes()
+
+
+def test_axes_in_their_order_are_a_view_of_its_own() -> None:
+    x = sc.asarray(_X.reshape(70, 10))
+    turned = x.transpose((0, -1))
+    assert turned is not x
+    assert turned._expr is x._expr
+    turned += 1
+    assert np.asarray(x).tobytes() == _X.reshape(70, 10).tobytes()

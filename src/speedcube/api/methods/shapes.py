@@ -43,7 +43,10 @@ def transpose(self: A, *axes: Any) -> A:
     if axes in ((), (None,)):
         order = tuple(range(ndim))[::-1]
     order = tuple(build.check_axis(axis, ndim) for axis in order)
-    if sorted(order) != list(range(ndim)):
+    kept = tuple(range(ndim))
+    if order == kept:
+        return self._view(self._expr, self._grid)
+    if sorted(order) != list(kept):
         raise AxisError(f"axes {order} are not a permutation of {ndim} axes")
     return self._view(views.transpose(self._expr, order), grids.transposed(self._grid, order))
 

@@ -15,6 +15,7 @@ from ...errors import MemoryLimitError, ParameterError, ParameterTypeError, Shap
 from ...expr.through import even
 from ..array import Array, array_of, elementwise
 from ..functions.floats import either, together
+from ..stored import few_in_memory
 from ..together import compute
 from .lines import taken
 from .lookup import found
@@ -49,12 +50,25 @@ def ends_of(a: Array, range: Any) -> tuple[Any, Any]:
     elif not a.size:
         first, last = 0, 1
     else:
-        first, last = compute(a.min(), a.max())
+        first, last = _least_and_most(a)
         if not (np.isfinite(first) and np.isfinite(last)):
             raise ParameterError(f"autodetected range of [{first}, {last}] is not finite")
     if first == last:
         first, last = first - 0.5, last + 0.5
     return first, last
+
+
+def _least_and_most(a: Array) -> tuple[Any, Any]:
+    """The least and the greatest element, by the one reading; of few in memory by NumPy.
+
+    Which of zeros is the least NumPy does not say.
+    """
+    few = few_in_memory(a._expr)
+    if few is not None and few.dtype.kind in "iuf":
+        first, last = few.min(), few.max()
+        if first and last:
+            return first, last
+    return compute(a.min(), a.max())
 
 
 @dataclass(frozen=True)

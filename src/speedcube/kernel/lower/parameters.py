@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
@@ -68,10 +69,19 @@ def refresh(uniforms: Sequence[Uniform], params: NDArray[np.uint64]) -> None:
     """Bring ``params`` up to date where a source has got another constant or key."""
     for uniform in uniforms:
         seen = now(uniform.source)
-        if seen is not uniform.seen:
+        if not _is_same(seen, uniform.seen):
             words = uniform.words()
             params[uniform.place : uniform.place + len(words)] = words
             uniform.seen = seen
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two constants or keys have the same bits: zeros of two signs are equal."""
+    if one is other:
+        return True
+    if type(one) is not type(other) or one != other:
+        return False
+    return bool(one) or math.copysign(1.0, one) == math.copysign(1.0, other)
 
 
 def constant_of(source: Const) -> NDArray[Any]:
