@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -240,3 +242,33 @@ def check_finite(name: str, *values: Any) -> None:
         number = isinstance(one, (int, float, np.integer, np.floating, np.bool))
         if not number or not math.isfinite(one):
             raise ParameterTypeError(f"{name} takes finite numbers, not {one!r}")
+
+
+def check_limits(dtype: str, first: float, last: float) -> None:
+    """Refuse the ends of an `arange` that its integer ``dtype`` cannot hold."""
+    limits = np.iinfo(dtype)
+    for value in (first, last):
+        if not limits.min <= int(value) <= limits.max:
+            raise ParameterError(
+                f"arange: {value} does not fit {dtype} ({limits.min}..{limits.max}); give another "
+                "dtype, for example dtype='uint64' or 'float64'"
+            )
+
+
+def wrapped(value: float) -> int:
+    """``value`` modulo 2**64, as an int64."""
+    return (int(value) + 2**63) % 2**64 - 2**63
+
+
+def with_limits_by_name(function: Callable[..., Array]) -> Callable[..., Array]:
+    """``function`` (`arange`) for the calls that NumPy's takes and its signature does not say."""
+
+    @wraps(function)
+    def called(*given: Any, **named: Any) -> Array:
+        if len(given) == 4 and "dtype" not in named:
+            named["dtype"], given = given[3], given[:3]
+        if not given and named.get("stop") is not None:
+            given = (named.pop("start", 0),)
+        return function(*given, **named)
+
+    return called

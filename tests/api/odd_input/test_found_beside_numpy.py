@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import speedcube as sc
 
@@ -43,6 +45,25 @@ EQUAL = {
     "trace, out=": lambda xp, a: xp.trace(a(np.ones((2, 2))), out=xp.zeros(())),
     "where= of a list": lambda xp, a: xp.sum(a(BYTES), where=[1, 0]),
     "where= of bools": lambda xp, a: xp.sum(a(BYTES), where=a(np.array([True, False]))),
+    "arange, stop alone": lambda xp, a: xp.arange(stop=3),
+    "arange, by name": lambda xp, a: xp.arange(start=1, stop=6, step=2, dtype="u1"),
+    "arange, a dtype last": lambda xp, a: xp.arange(0.5, 5, 1.5, "i4"),
+    "arange, no step": lambda xp, a: xp.arange(3, step=None),
+    "arange past int64": lambda xp, a: xp.arange(2**63, 2**63 + 4),
+    "arange onto uint64": lambda xp, a: xp.arange(2**63, 2**63 + 4, dtype="u8"),
+    "union of a number": lambda xp, a: xp.union1d(2, a(SINGLE)),
+    "union of a number that is cast": lambda xp, a: xp.union1d(a(BYTES), 300),
+    "union of numbers": lambda xp, a: xp.union1d(2, 3.5),
+    "logical, casting=": lambda xp, a: xp.logical_and(a(SINGLE), a(BYTES), casting="no"),
+    "lexsort of numbers": lambda xp, a: xp.lexsort(a([3, 1])),
+    "lexsort of a list of numbers": lambda xp, a: xp.lexsort([3, 1], axis=0),
+    "poly of a matrix": lambda xp, a: xp.poly(a([[1.0, 2.0], [3.0, 4.0]])),
+    "poly of a turn": lambda xp, a: xp.poly(a([[0.0, 1.0], [-1.0, 0.0]])),
+    "poly of conjugates": lambda xp, a: xp.poly(a([1j, 2.0, -1j])),
+    "poly of one complex": lambda xp, a: xp.poly(a([1j, 2.0])),
+    "delete none": lambda xp, a: xp.delete(a(BYTES), []),
+    "delete nowhere": lambda xp, a: xp.delete(a(BYTES), a(np.zeros(0, int))),
+    "insert nowhere": lambda xp, a: xp.insert(a(BYTES), a(np.zeros(0, bool)), 3),
 }
 
 
@@ -74,6 +95,13 @@ REFUSED = {
     "sort, kind and stable": lambda xp, a: xp.sort(a(BYTES), kind="stable", stable=True),
     "argsort, kind and stable": lambda xp, a: xp.argsort(a(BYTES), kind="quicksort", stable=False),
     "integers to negative powers": lambda xp, a: a(WIDE) ** a(WIDE).astype("int8") ** -1,
+    "arange without a stop": lambda xp, a: xp.arange(start=3),
+    "arange, begun twice": lambda xp, a: xp.arange(1, 3, start=1),
+    "lexsort of one number": lambda xp, a: xp.lexsort(a(3)),
+    "lexsort of numbers, an axis": lambda xp, a: xp.lexsort([3], axis=1),
+    "poly of a row": lambda xp, a: xp.poly(a([[1.0, 2.0]])),
+    "poly of no matrix": lambda xp, a: xp.poly(a(np.zeros((0, 0)))),
+    "poly of NaN": lambda xp, a: xp.poly(a([[1.0, np.nan], [1.0, 1.0]])),
 }
 
 
@@ -84,6 +112,42 @@ def test_errors_are_of_one_kind(call):
     kind = next(k for k in (OverflowError, TypeError, ValueError) if isinstance(theirs.value, k))
     with pytest.raises(kind):
         np.asarray(call(sc, sc.array))
+
+
+@pytest.mark.parametrize("kind", ["f8", "f4", "c8", "?"])
+def test_places_are_no_empty_floats(kind):
+    for xp in (np, sc):
+        x, places = xp.arange(4), xp.asarray(np.zeros(0, kind))
+        with pytest.raises(ValueError if kind == "?" else IndexError):
+            xp.delete(x, places)
+        if kind != "?":
+            with pytest.raises(IndexError):
+                xp.insert(x, places, 1)
+
+
+@given(
+    start=st.floats(-9, 9, width=16),
+    stop=st.integers(-9, 9),
+    step=st.sampled_from([0.5, 1.5, -0.75, 1.0, -2.25, 3]),
+    kind=st.sampled_from(["i1", "i4", "i8"]),
+)
+def test_an_arange_of_integers_begins_as_numpys_does(start, stop, step, kind):
+    wanted = np.arange(start, stop, step, kind)
+    found = sc.arange(start, stop, step, kind)
+    assert found.dtype == wanted.dtype
+    assert found.tolist() == wanted.tolist()
+
+
+@given(
+    shape=st.tuples(st.integers(1, 5), st.integers(1, 5)),
+    k=st.floats(-6, 6, width=16) | st.integers(-6, 6),
+)
+def test_a_triangle_of_a_float(shape, k):
+    x = np.arange(1.0, 1 + shape[0] * shape[1]).reshape(shape)
+    for name in ("tril", "triu"):
+        wanted = getattr(np, name)(x, k)
+        assert getattr(sc, name)(sc.asarray(x), k).tolist() == wanted.tolist()
+    assert sc.tri(*shape, k).tolist() == np.tri(*shape, k).tolist()
 
 
 INTO = {

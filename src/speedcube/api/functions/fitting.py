@@ -9,6 +9,7 @@ import numpy as np
 from ...errors import MatrixError, ParameterError, ShapeError, ShapeTypeError
 from ...expr import build
 from ..array import Array, array_of
+from ..complexes.of_parts import real
 from ..joining import concatenate
 from ..sources import asarray
 from .polynomials import line
@@ -16,13 +17,13 @@ from .signals.convolving import convolve
 
 
 def poly(seq_of_zeros: Any) -> Array:
-    """The polynomial with leading coefficient 1 that has the given zeros. It is lazy.
+    """The polynomial with leading coefficient 1 that has the given zeros. Of reals it is lazy.
 
     Parameters
     ----------
     seq_of_zeros : array_like
-        One axis of numbers. The polynomial of a matrix, which NumPy makes of its eigenvalues, is
-        ``np.poly(matrix.compute())``.
+        One axis of numbers, or a square matrix, whose eigenvalues (NumPy's) are the zeros. Whether
+        coefficients are real depends on values: complex zeros and matrices are computed at once.
 
     Returns
     -------
@@ -32,7 +33,7 @@ def poly(seq_of_zeros: Any) -> Array:
     Raises
     ------
     ShapeError
-        Of a matrix.
+        Of a matrix that is not square.
 
     Examples
     --------
@@ -41,17 +42,23 @@ def poly(seq_of_zeros: Any) -> Array:
     array([ 1., -3.,  2.])
     """
     zeros = array_of(seq_of_zeros)
+    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] > 0:
+        try:
+            return asarray(np.poly(_values(zeros)))
+        except np.linalg.LinAlgError as err:
+            raise MatrixError(f"poly: {err}: see isfinite(seq_of_zeros).all()") from err
     if zeros.ndim > 1:
-        raise ShapeError(
-            f"poly takes zeros along one axis, not an array of shape {zeros.shape}; of a matrix it "
-            "needs eigenvalues: np.poly(matrix.compute())"
-        )
+        raise ShapeError(f"poly takes zeros or a square matrix, not an array of {zeros.shape}")
     factors = line(zeros)
     kept = factors.dtype == "float32" or factors.dtype.kind == "c"
     name = str(factors.dtype) if kept else "float64"  # as in NumPy
     coefficients = one = asarray(np.ones(1, name))
     for k in range(len(factors)):
         coefficients = convolve(coefficients, concatenate([one, -factors[k : k + 1].astype(name)]))
+    if factors.dtype.kind == "c" and len(factors):
+        known = _values(factors)
+        if np.array_equal(np.sort(known), np.sort(known.conj())):  # of conjugate pairs
+            return real(coefficients)
     return coefficients if len(factors) else asarray(1.0)
 
 

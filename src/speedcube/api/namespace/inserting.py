@@ -154,7 +154,9 @@ def _known(name: str, value: Any) -> Any:
     known = np.asarray(value)  # those that are lazy are computed: how many there are is a size
     if name == "insert" and known.ndim > 1:
         raise ParameterError(f"insert takes indices of one axis, not of {known.ndim}")
-    return known.astype(np.intp) if not known.size and known is not value else known
+    if known.size or isinstance(value, (Array, np.ndarray)):
+        return known
+    return known.astype(np.intp)  # an empty list says no dtype
 
 
 def _are_few(known: Any) -> bool:

@@ -12,13 +12,23 @@ from ...errors import DTypeError, ParameterError, ParameterZeroError
 from ...expr import build
 from ..array import Array, array_of, elementwise
 from ..complexes.of_parts import by_parts
-from ..creation import check_finite, coordinate, full, made, number_of
+from ..creation import (
+    check_finite,
+    check_limits,
+    coordinate,
+    full,
+    made,
+    number_of,
+    with_limits_by_name,
+    wrapped,
+)
 from ..elementwise import floor, where
 from .axes import moveaxis
 from .broadcasting import broadcast_arrays
 from .parts import iscomplexobj
 
 
+@with_limits_by_name
 def arange(
     start_or_stop: Any,
     /,
@@ -61,12 +71,13 @@ def arange(
     array([1.  , 1.25, 1.5 , 1.75])
     """
     gpu = made("arange", "C", device, like)
+    step = 1 if step is None else step
     given = (0, start_or_stop, step) if stop is None else (start_or_stop, stop, step)
     start, stop, step = map(number_of, given)
     if step == 0:
         raise ParameterZeroError("step must not be 0")
     check_finite("arange", start, stop, step)
-    if dtype is None and {type(start), type(stop), type(step)} != {int}:
+    if dtype is None and not all(type(v) is int and v < 2**63 for v in (start, stop, step)):
         dtype = np.result_type(np.int64, *(np.asarray(v).dtype for v in (start, stop, step)))
     whole = all(isinstance(v, (int, np.integer)) for v in (start, stop, step))
     start, stop, step = map(int, (start, stop, step)) if whole else (start, stop, step)
@@ -75,28 +86,15 @@ def arange(
     name = dtypes.check(dtype or "int64")
     if name == "bool" and count > 2:
         raise DTypeError(f"arange of bool has two numbers at most, not {count}")
+    if dtypes.is_integer(name) and not whole:  # NumPy's distance is that of the first two as such
+        start, step, whole = int(start), int(start + step) - int(start), True
     if count and dtypes.is_integer(name):
-        _holds(name, start, start + step * (count - 1))
+        check_limits(name, start, start + step * (count - 1))
     if whole and dtypes.is_integer(name):  # on the way it may wrap, which the end undoes
-        numbers = index * _wrapped(step) + _wrapped(start)
+        numbers = index * wrapped(step) + wrapped(start)
     else:
         numbers = index.astype("float64") * float(step) + float(start)
     return Array(numbers.astype(name)._expr, gpu=gpu, hint=chunks)
-
-
-def _holds(dtype: str, first: float, last: float) -> None:
-    limits = np.iinfo(dtype)
-    for value in (first, last):
-        if not limits.min <= int(value) <= limits.max:
-            raise ParameterError(
-                f"arange: {value} does not fit {dtype} ({limits.min}..{limits.max}); give another "
-                "dtype, for example dtype='uint64' or 'float64'"
-            )
-
-
-def _wrapped(value: float) -> int:
-    """``value`` modulo 2**64, as an int64."""
-    return (int(value) + 2**63) % 2**64 - 2**63
 
 
 def linspace(

@@ -14,11 +14,15 @@ from ..creation import coordinate, full
 from ..devices import checked_like
 from ..elementwise import where
 from ..sources import asarray
+from .ranges import arange
 
 
 def _below(rows: int, columns: int, k: Any) -> Array:
     """Whether an index lies on diagonal ``k`` or below it."""
     shape = build.check_shape((rows, columns))
+    if isinstance(k, (float, np.floating)):  # NumPy's columns: integers that begin at -k
+        begins = arange(-k, columns - k, dtype="int64")
+        return elementwise("greater_equal", coordinate(shape, 0), begins)
     offset = elementwise("subtract", coordinate(shape, 1), coordinate(shape, 0))
     return elementwise("less_equal", offset, build.check_integer("k", k))
 
@@ -124,8 +128,8 @@ def triu(m: Any, k: int = 0) -> Array:
            [0., 1.]])
     """
     x, (rows, columns) = _with_axes("triu", m)
-    above = build.check_integer("k", k) - 1
-    return where(_below(rows, columns, above), full((), 0, x.dtype), x)
+    above = k if isinstance(k, (float, np.floating)) else build.check_integer("k", k)
+    return where(_below(rows, columns, above - 1), full((), 0, x.dtype), x)
 
 
 def _with_axes(name: str, m: Any) -> tuple[Array, tuple[int, ...]]:

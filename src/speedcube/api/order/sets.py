@@ -10,6 +10,7 @@ import numpy as np
 
 from ..array import Array, array_of
 from ..functions.floats import together
+from ..joining import concatenate
 from ..sources import asarray
 from .distinct import Values, values_of
 from .lookup import isin
@@ -23,6 +24,7 @@ def _both(ar1: Any, ar2: Any, assume_unique: bool = False) -> tuple[Values, Valu
     return values_of(x), values_of(y)
 
 
+_NUMBERS: Final = (int, float, complex)
 _common: Final = partial(np.intersect1d, assume_unique=True)
 _differing: Final = partial(np.setxor1d, assume_unique=True)
 
@@ -53,6 +55,9 @@ def union1d(ar1: Any, ar2: Any) -> Array:
     >>> sc.union1d([3, 1], [2, 3]).tolist()
     [1, 2, 3]
     """
+    if isinstance(ar1, _NUMBERS) or isinstance(ar2, _NUMBERS):  # beside an array they are weak here
+        kind = concatenate([ar1, ar2], axis=None).dtype
+        ar1, ar2 = array_of(ar1).astype(kind), array_of(ar2).astype(kind)
     return asarray(_together(np.union1d, *_both(ar1, ar2)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...errors import AxisError, ParameterTypeError, ShapeError
+from ...errors import ParameterTypeError, ShapeError
 from ...expr import build
 from ..array import Array, array_of, elementwise
 from ..shapes import flip
@@ -162,13 +162,14 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     >>> sc.lexsort(([9, 4, 0, 4], [1, 5, 1, 4])).tolist()
     [2, 0, 3, 1]
     """
-    each = [array_of(key) for key in keys] if isinstance(keys, Iterable) else []
+    listed = isinstance(keys, Iterable) and getattr(keys, "ndim", 1) > 0
+    each = [array_of(key) for key in keys] if listed else []
     if not each:
         raise ParameterTypeError("lexsort takes one key or more")
     if any(key.shape != each[0].shape for key in each):
         raise ShapeError(f"lexsort takes keys of one shape, not {[key.shape for key in each]}")
-    if not each[0].ndim:
-        raise AxisError("lexsort takes keys of one axis or more")
+    if not each[0].ndim and axis in (-1, 0):  # of one element, whose place NumPy gives
+        return array_of(0)
     k = build.check_axis(axis, each[0].ndim)
     order = places_of(each[0], k)
     for key in each[1:]:
