@@ -157,6 +157,66 @@ def test_pandas_takes_our_arrays() -> None:
     same(held, NV * 2)
 
 
+def _filled(place: Any) -> Callable[[Any, Any], Any]:
+    def call(one: Any, mask: Any) -> Any:
+        new = one.copy() if place(one) is not one or one.ndim == 1 else one["x"].copy()
+        place(new)[mask] = 0.0
+        return new
+
+    return call
+
+
+MASKED: dict[str, Callable[[Any, Any], Any]] = {
+    "[]": lambda one, mask: one[mask],
+    "loc": lambda one, mask: one.loc[mask],
+    "iloc": lambda one, mask: one.iloc[mask],
+    "[] =": _filled(lambda one: one),
+    "loc =": _filled(lambda one: one.loc),
+    "iloc =": _filled(lambda one: one.iloc),
+    "index": lambda one, mask: one.index[mask],
+    "where": lambda one, mask: one.where(mask) if one.ndim == 1 else one,
+    "assign": lambda one, mask: one.to_frame("a").assign(b=mask) if one.ndim == 1 else one,
+    "two": lambda one, mask: one.loc[mask, "x"] if one.ndim == 2 else one,
+}
+
+
+@pytest.mark.parametrize("call", MASKED.values(), ids=MASKED)
+@pytest.mark.parametrize("mask", [[True, False, True, False], [False] * 4, [True] * 4])
+def test_pandas_takes_our_masks(mask: list[bool], call: Callable[[Any, Any], Any]) -> None:
+    pd = pytest.importorskip("pandas")
+    series = pd.Series(NV, index=list("abcd"))
+    frame = pd.DataFrame({"x": NV, "y": NV * 2}, index=list("abcd"))
+    for one in (series, frame):
+        wanted = call(one, np.array(mask))
+        for ours in (sc.asarray(np.array(mask)), sc.asarray(np.array(mask, "i1")) > 0):
+            result = call(one, ours)
+            assert type(result) is type(wanted)
+            assert result.equals(wanted)
+
+
+def test_pandas_takes_masks_along_columns_and_refuses_short_ones() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(N, columns=list("abc"))
+    mask = sc.asarray([True, False, True])
+    assert frame.iloc[:, mask].equals(frame.iloc[:, np.asarray(mask)])
+    assert frame.loc[:, mask].equals(frame[["a", "c"]])
+    with pytest.raises(TypeError, match="unhashable"):  # frame[...] = asks for NumPy's own class
+        frame[mask[:2]] = 0.0
+    for short in (mask, np.asarray(mask)):
+        with pytest.raises(IndexError, match="wrong length"):
+            frame["a"][short]
+
+
+def test_pandas_holds_copies_of_our_masks() -> None:
+    pd = pytest.importorskip("pandas")
+    values = np.array([True, False])
+    mask = sc.asarray(values)
+    for made in (pd.Series(mask), pd.Series(mask, copy=False), pd.DataFrame({"a": mask})["a"]):
+        assert made.dtype == bool
+        made.iloc[0] = False
+        assert mask.to_numpy().tolist() == values.tolist() == [True, False]
+
+
 # torch, SciPy ------------------------------------------------------------------------------------
 
 

@@ -218,3 +218,28 @@ class Values:
                 "memory; leave copy out, or use np.asarray(x)"
             )
         return np.asarray(self.compute(), dtype=dtype)
+
+    @property
+    def _typ(self) -> str:
+        """What pandas knows arrays of its own by: it takes a mask only from NumPy or from such.
+
+        Others are labels to it, and `iloc` takes True and False for the places 1 and 0. This word
+        is that of pandas' wrapper around NumPy's arrays, of which it asks `to_numpy` alone.
+        """
+        return "npy_extension" if self._expr.dtype == "bool" else ""
+
+    def to_numpy(self) -> Any:
+        """The values as a NumPy array, as pandas and others ask for them.
+
+        Returns
+        -------
+        numpy.ndarray
+            What ``np.asarray(x)`` is.
+
+        Examples
+        --------
+        >>> import speedcube as sc
+        >>> (sc.arange(3) > 0).to_numpy()
+        array([False,  True,  True])
+        """
+        return np.asarray(self)
