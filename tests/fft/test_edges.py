@@ -70,3 +70,14 @@ def test_a_transform_of_a_transforms_part() -> None:
 
     found = program(sc, sc.asarray(x)).compute(on="core")
     np.testing.assert_allclose(found, program(np, x), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:Passing an array containing")  # NumPy's, of its own call
+@pytest.mark.parametrize("name", ["fftn", "ifftn", "rfftn", "irfftn", "fft2", "irfft2"])
+@pytest.mark.parametrize("s", [(3, None), (None, 3), (None, None), (None, -1), (-1, None)])
+def test_none_among_sizes_is_all_of_an_axis(name: str, s: Any) -> None:
+    for axes in ((0, 1), (1, 0)):
+        found = getattr(sc.fft, name)(X, s=s, axes=axes).compute(on="core")
+        known = getattr(np.fft, name)(X, s=s, axes=axes)
+        assert found.shape == known.shape, axes
+        np.testing.assert_allclose(found, known, rtol=1e-12, atol=1e-12)

@@ -102,15 +102,13 @@ def checked_sizes(
         count = len(shape) if s is None else len(tuple(s))
         axes = range(-count, 0)
     chosen = tuple(checked_axis(name, len(shape), k) for k in _sequence(name, axes))
-    if s is None:
-        sizes = [shape[k] for k in chosen]
-        if last and sizes:
-            sizes[-1] = 2 * (sizes[-1] - 1)
-    else:
-        sizes = list(_sequence(name, s))
+    sizes: list[Any] = [None] * len(chosen) if s is None else list(_sequence(name, s))
     if len(sizes) != len(chosen):
         raise ParameterError(f"{name}: s has {len(sizes)} sizes, and there are {len(chosen)} axes")
-    sizes = [shape[k] if n == -1 else n for n, k in zip(sizes, chosen, strict=True)]
+    if last and sizes and sizes[-1] is None:
+        sizes[-1] = 2 * (shape[chosen[-1]] - 1)
+    whole = (None, -1)
+    sizes = [shape[k] if n in whole else n for n, k in zip(sizes, chosen, strict=True)]
     return tuple(checked_points(name, n) for n in sizes), chosen
 
 
