@@ -104,6 +104,8 @@ def _level(*polynomials: Any) -> list[Array]:
     """Polynomials with zeros in front, so that they are as long as the longest."""
     lines = [line(one) for one in polynomials]
     longest = max(map(len, lines))
+    if any(one.ndim > 1 and len(one) < longest for one in lines):
+        raise ShapeError("the shorter of two polynomials has one axis of coefficients")
     return [pad(one, (longest - len(one), 0)) if len(one) < longest else one for one in lines]
 
 
@@ -132,6 +134,8 @@ def polymul(a1: Any, a2: Any) -> Array:
 
 def _trimmed(coefficients: Array) -> Array:
     """The same from the highest power that is not zero, which is looked for among a few."""
+    if coefficients.ndim > 1:
+        raise ShapeError(f"polymul takes coefficients along one axis, not {coefficients.shape}")
     if not coefficients.size:
         return zeros(1, coefficients.dtype)
     if coefficients.size > _LOOKED_AT:

@@ -48,9 +48,9 @@ def _refusal(dtype: str, exponent: Any) -> ParameterError | RangeError:
 def _is_of_integers(value: Any) -> bool:
     if isinstance(value, Collection):
         # An expression would be asked of what a mask selects: that counts.
-        return value.dtype.kind in "iu"  # type: ignore[attr-defined]
+        return value.dtype.kind in "iub"  # type: ignore[attr-defined]
     with suppress(ValueError):  # a ragged list, which is refused later
-        return np.asarray(value).dtype.kind in "iu"
+        return np.asarray(value).dtype.kind in "iub"
     return False
 
 

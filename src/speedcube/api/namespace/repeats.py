@@ -139,7 +139,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
         repeats = np.asarray(repeats)  # their sum is the length
     if isinstance(repeats, np.ndarray) and repeats.ndim > 1:
         raise ParameterError(f"repeats are one number or a line, not of shape {repeats.shape}")
-    if isinstance(repeats, np.ndarray) and repeats.ndim and repeats.dtype.kind not in "iub":
+    if isinstance(repeats, np.ndarray) and repeats.dtype.kind not in "iub":
         raise DTypeError(f"repeats are integers, not {repeats.dtype}")
     counts = _counts(_truncated(repeats))
     if len(counts) and np.min(counts) < 0:

@@ -131,19 +131,30 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     [1, 4, 3]
     """
     elements = array_of(x)
-    if elements._expr.dtype.startswith("complex"):
-        raise DTypeError("digitize: x may not be complex")
     edges = np.asarray(array_of(bins))
+    if elements._expr.dtype.startswith("complex") or edges.dtype.kind == "c":
+        raise DTypeError("digitize: x and bins may not be complex")
     if edges.ndim != 1:
         raise ShapeError("bins must have one axis")
-    rises = bool((edges[:-1] <= edges[1:]).all())
-    if not rises and not bool((edges[:-1] >= edges[1:]).all()):
-        raise ParameterError("bins must be monotonically increasing or decreasing")
+    rises = _rise(edges)
     side = "left" if right else "right"
     if rises:
         return searchsorted(edges, elements, side)
     fallen: Array = len(edges) - searchsorted(edges[::-1], elements, side)
     return fallen
+
+
+def _rise(edges: Any) -> bool:
+    """Whether the bins of `digitize` rise: their first step says so, and no other may go back."""
+    fewer, more = edges[:-1], edges[1:]
+    steps = np.flatnonzero(fewer != more)
+    if not len(steps):
+        return True
+    rises = bool(fewer[steps[0]] < more[steps[0]])
+    back = fewer > more if rises else fewer < more  # never of NaN, which may stand at the end
+    if back.any():
+        raise ParameterError("bins must be monotonically increasing or decreasing")
+    return rises
 
 
 def isin(
