@@ -166,6 +166,27 @@ def test_a_triangle_of_a_float(shape, k):
     assert sc.tri(*shape, k).tolist() == np.tri(*shape, k).tolist()
 
 
+FOLDED = {
+    "median": {}, "nanmedian": {}, "average": {}, "quantile": {"q": 0.3},
+    "percentile": {"q": [20, 70]}, "nanquantile": {"q": 0.3}, "nanpercentile": {"q": [20, 70]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOLDED)
+def test_axes_are_a_list_where_numpys_are(name):
+    x, heavy = np.arange(24.0).reshape(2, 3, 4) % 7, np.arange(1.0, 7).reshape(2, 3)
+    for axis in ([0], [0, 1], [-1, 0], []):
+        for keepdims in (False, True):
+            keywords = {**FOLDED[name], "axis": axis, "keepdims": keepdims}
+            wanted = getattr(np, name)(x, **keywords)
+            found = getattr(sc, name)(sc.asarray(x), **keywords)
+            assert found.shape == wanted.shape
+            assert np.allclose(found, wanted, rtol=1e-12)
+    if name == "average":
+        wanted = np.average(x, axis=[0, 1], weights=heavy)
+        assert np.allclose(sc.average(sc.asarray(x), axis=[0, 1], weights=heavy), wanted)
+
+
 INTO = {
     "copyto": lambda x, a: np.copyto(x, a([5, 6, 7])),
     "copyto, where=": lambda x, a: np.copyto(x, a([5, 6, 7]), where=a([True, False, True])),

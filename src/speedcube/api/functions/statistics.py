@@ -86,6 +86,7 @@ def average(
     np.float64(2.75)
     """
     array = array_of(a)
+    axis = tuple(axis) if isinstance(axis, list) else axis  # as NumPy takes it here
     if weights is None:
         mean = array.mean(axis, keepdims=keepdims)
         axes = build.normalise_axes(axis, array.ndim)

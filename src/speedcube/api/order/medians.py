@@ -33,6 +33,7 @@ def quantiles_of(
 ) -> Array:
     skips_nan, scale = name.startswith("nan"), 100 if name.endswith("percentile") else 1
     array, weak = real(array_of(a)), type(q) in (int, float)
+    axis = tuple(axis) if isinstance(axis, list) else axis
     chances = probabilities(q, scale)
     if weights is None:
         check_method(method)

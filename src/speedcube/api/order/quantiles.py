@@ -106,7 +106,7 @@ def between(low: Array, high: Array, gamma: Any, rest: Any, is_far: Any) -> Arra
 
 def folded(array: Array, axis: Any) -> tuple[Array, tuple[int, ...]]:
     """``array`` with the axes of ``axis`` as one line, which is last; and which they are."""
-    axes = build.normalise_axes(axis, array.ndim)
+    axes = build.normalise_axes(tuple(axis) if isinstance(axis, list) else axis, array.ndim)
     kept = [k for k in range(array.ndim) if k not in axes]
     turned = array.transpose((*kept, *axes)) if array.ndim else array
     line = math.prod(array.shape[k] for k in axes)
