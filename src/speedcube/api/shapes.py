@@ -7,6 +7,7 @@ from typing import Any
 from ..expr import build, views
 from ..interop.chunks import broadcast, reshaped
 from .array import Array, array_of
+from .methods.keywords import as_axes
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False, *, chunks: Any = None) -> Array:
@@ -105,7 +106,7 @@ def flip(m: Any, axis: Any = None) -> Array:
     array([2, 1, 0])
     """
     x = array_of(m)
-    axes = build.normalise_axes(tuple(axis) if isinstance(axis, list) else axis, x.ndim)
+    axes = build.normalise_axes(as_axes(axis), x.ndim)
     return x[tuple(slice(None, None, -1 if k in axes else 1) for k in range(x.ndim))]
 
 

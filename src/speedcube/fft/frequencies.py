@@ -8,6 +8,7 @@ from typing import Any
 from ..api.array import Array, array_of
 from ..api.devices import checked_device
 from ..api.elementwise import where
+from ..api.methods.keywords import as_axes
 from ..api.namespace.ranges import arange
 from ..api.namespace.repeats import roll
 from ..errors import ParameterError, ParameterZeroError, ShapeTypeError
@@ -161,9 +162,7 @@ def ifftshift(x: Any, axes: Any = None) -> Array:
 
 def _shifted(x: Any, axes: Any, way: int) -> Array:
     array = array_of(x)
-    if axes is None:
-        axes = tuple(range(array.ndim))
-    elif not isinstance(axes, (tuple, list)):
-        axes = (axes,)
+    axes = tuple(range(array.ndim)) if axes is None else as_axes(axes)
+    axes = axes if isinstance(axes, tuple) else (axes,)
     axes = [checked_axis("fftshift" if way > 0 else "ifftshift", array.ndim, k) for k in axes]
     return roll(array, [way * (array.shape[k] // 2) for k in axes], axis=tuple(axes))

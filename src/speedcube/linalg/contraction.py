@@ -9,6 +9,7 @@ from typing import Any
 from .. import dtypes
 from ..api import dot as vectors
 from ..api.array import Array, array_of, elementwise
+from ..api.methods.keywords import as_axes
 from ..engine.streams.made.cells import reads_files
 from ..errors import AxisError, ShapeError
 from ..expr import build
@@ -72,7 +73,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
 
 def _pairs(x: Array, y: Array, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if hasattr(axes, "__iter__"):
-        pair = tuple(axes)
+        pair = tuple(as_axes(axes))
         if len(pair) != 2:
             raise ShapeError(f"tensordot: axes= takes a number, or two lists of axes, not {axes!r}")
         left, right = (_listed(one, z.ndim) for one, z in zip(pair, (x, y), strict=True))
@@ -92,7 +93,7 @@ def _pairs(x: Array, y: Array, axes: Any) -> tuple[tuple[int, ...], tuple[int, .
 
 
 def _listed(axes: Any, ndim: int) -> tuple[int, ...]:
-    listed = tuple(axes) if hasattr(axes, "__iter__") else (axes,)
+    listed = tuple(as_axes(axes)) if hasattr(axes, "__iter__") else (axes,)
     return tuple(build.check_axis(axis, ndim) for axis in listed)
 
 

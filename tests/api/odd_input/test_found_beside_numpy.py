@@ -175,7 +175,7 @@ FOLDED = {
 @pytest.mark.parametrize("name", FOLDED)
 def test_axes_are_a_list_where_numpys_are(name):
     x, heavy = np.arange(24.0).reshape(2, 3, 4) % 7, np.arange(1.0, 7).reshape(2, 3)
-    for axis in ([0], [0, 1], [-1, 0], []):
+    for axis in ([0], [0, 1], [-1, 0], [], np.array([0, 2]), sc.asarray([2, 0])):
         for keepdims in (False, True):
             keywords = {**FOLDED[name], "axis": axis, "keepdims": keepdims}
             wanted = getattr(np, name)(x, **keywords)
@@ -185,6 +185,37 @@ def test_axes_are_a_list_where_numpys_are(name):
     if name == "average":
         wanted = np.average(x, axis=[0, 1], weights=heavy)
         assert np.allclose(sc.average(sc.asarray(x), axis=[0, 1], weights=heavy), wanted)
+
+
+TURNED = {
+    "transpose": lambda xp, x, axes: xp.transpose(x, axes),
+    "x.transpose": lambda xp, x, axes: x.transpose(axes),
+    "moveaxis": lambda xp, x, axes: xp.moveaxis(x, axes, axes[::-1]),
+    "flip": lambda xp, x, axes: xp.flip(x, axes),
+    "roll": lambda xp, x, axes: xp.roll(x, 1, axes),
+    "rot90": lambda xp, x, axes: xp.rot90(x, 1, axes[:2]),
+    "fftshift": lambda xp, x, axes: xp.fft.fftshift(x, axes),
+    "tensordot": lambda xp, x, axes: xp.tensordot(x, x, [axes, axes]),
+    "tensordot, a pair": lambda xp, x, axes: xp.tensordot(x[0], x[0], axes[:2] % 1),
+}
+
+
+@pytest.mark.parametrize("call", TURNED.values(), ids=TURNED)
+def test_axes_are_an_array(call):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    for order in ([2, 0, 1], [0, 1, 2]):
+        wanted = call(np, x, np.array(order))
+        for axes in (np.array(order), sc.asarray(np.array(order)), sc.argsort(np.argsort(order))):
+            found = np.asarray(call(sc, sc.asarray(x), axes))
+            assert found.shape == wanted.shape
+            assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("axes", [np.array([1.0, 0.0]), np.array([[1, 0]]), np.array([0, 0])])
+def test_axes_are_no_other_array(axes):
+    for order in (axes, sc.asarray(axes)):
+        with pytest.raises((TypeError, ValueError)):
+            sc.ones((2, 3)).transpose(order)
 
 
 INTO = {

@@ -11,7 +11,7 @@ from ...errors import ParameterError, ParameterTypeError, ParameterZeroError, Sh
 from ...expr import build
 from ...expr.nodes import Stored
 from ..array import Array, array_of, elementwise
-from ..methods.keywords import axis_of, put
+from ..methods.keywords import as_axes, axis_of, put
 from ..shapes import broadcast_to
 from .extremes import without_nan
 from .floats import floats
@@ -86,7 +86,7 @@ def average(
     np.float64(2.75)
     """
     array = array_of(a)
-    axis = tuple(axis) if isinstance(axis, list) else axis  # as NumPy takes it here
+    axis = as_axes(axis)
     if weights is None:
         mean = array.mean(axis, keepdims=keepdims)
         axes = build.normalise_axes(axis, array.ndim)

@@ -122,3 +122,10 @@ def check_uncast(name: str, operands: tuple[Any, ...], result: str, casting: str
             f"{name} of {' and '.join(sorted(names))} casts them, which casting={casting!r} does "
             "not allow; convert with .astype(), or leave casting= out"
         )
+
+
+def as_axes(axis: Any) -> Any:
+    """Several axes as a tuple: many functions of NumPy take any sequence of them, also an array."""
+    if getattr(axis, "shape", ()):
+        return tuple(np.asarray(axis).tolist())
+    return tuple(axis) if isinstance(axis, (list, range)) else axis

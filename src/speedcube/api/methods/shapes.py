@@ -12,6 +12,7 @@ from ...expr import build, views
 from ...expr.nodes import Expr, Leaf, Stored, c_strides, sizes_of
 from ...interop import chunks as grids
 from ..devices import checked_order
+from .keywords import as_axes
 from .lazy import A
 
 
@@ -39,8 +40,9 @@ def transpose(self: A, *axes: Any) -> A:
     (3, 2, 4)
     """
     ndim = len(self._expr.shape)
-    order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
-    if axes in ((), (None,)):
+    several = as_axes(axes[0]) if len(axes) == 1 else axes
+    order = several if isinstance(several, tuple) else axes
+    if several is None or not axes:
         order = tuple(range(ndim))[::-1]
     order = tuple(build.check_axis(axis, ndim) for axis in order)
     kept = tuple(range(ndim))

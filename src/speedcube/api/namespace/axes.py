@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...errors import AxisError, ShapeError
 from ...expr import build
 from ..array import Array, array_of
+from ..methods.keywords import as_axes
 from ..shapes import flip
 
 
@@ -110,7 +109,8 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Array:
 
 def _places(which: Any, ndim: int) -> tuple[int, ...]:
     """``which``, one axis or several, in the order that they are given in."""
-    several = tuple(which) if isinstance(which, (tuple, list, range)) else (which,)
+    several = as_axes(which)
+    several = several if isinstance(several, tuple) else (several,)
     build.normalise_axes(several, ndim)
     return tuple(build.check_axis(one, ndim) for one in several)
 
@@ -175,8 +175,7 @@ def permute_dims(a: Any, axes: Any = None) -> Array:
     >>> sc.permute_dims(sc.ones((2, 3, 4)), (1, 0, 2)).shape
     (3, 2, 4)
     """
-    several = isinstance(axes, (tuple, list, np.ndarray))
-    return array_of(a).transpose(tuple(axes) if several else axes)
+    return array_of(a).transpose(as_axes(axes))
 
 
 transpose = permute_dims

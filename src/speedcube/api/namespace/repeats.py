@@ -21,6 +21,7 @@ from ...expr.piecewise.build import rolled
 from ..array import Array, array_of
 from ..creation import full
 from ..joining import concatenate
+from ..methods.keywords import as_axes
 from ..shapes import broadcast_to
 from ..take import take
 
@@ -60,7 +61,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
         options = f"{shift}"
         line = rolled(array.reshape(-1)._expr, {0: sum(shifts)}, options)
         return array._view(line, None).reshape(array.shape)
-    axes = [build.check_axis(k, array.ndim) for k in _listed(axis)]
+    axes = [build.check_axis(k, array.ndim) for k in _listed(as_axes(axis))]
     if 1 not in (len(shifts), len(axes)) and len(shifts) != len(axes):
         raise ParameterError(
             f"roll takes a shift for each axis, or one: {len(shifts)} shifts and {len(axes)} axes"
@@ -243,9 +244,10 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
            [1, 3]])
     """
     array = array_of(m)
-    if not isinstance(axes, (tuple, list, np.ndarray)) or len(axes) != 2:
+    plane = as_axes(axes)
+    if not isinstance(plane, tuple) or len(plane) != 2:
         raise AxisTypeError(f"rot90 takes two axes, not {axes!r}")
-    first, second = (build.check_axis(one, array.ndim) for one in axes)
+    first, second = (build.check_axis(one, array.ndim) for one in plane)
     if first == second:
         raise AxisError(f"rot90 takes two different axes, not {axes!r}")
     (quarters,) = _integers("k", k)

@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import AxisError
 from ..array import Array, array_of, elementwise
 from ..functions.floats import either, is_of_floats
-from ..methods.keywords import put
+from ..methods.keywords import as_axes, put
 from .lines import order_statistics
 from .quantiles import check_method, folded, none_of, of_lines, probabilities, real, spread
 from .skipping import nan_quantiles
@@ -33,7 +33,7 @@ def quantiles_of(
 ) -> Array:
     skips_nan, scale = name.startswith("nan"), 100 if name.endswith("percentile") else 1
     array, weak = real(array_of(a)), type(q) in (int, float)
-    axis = tuple(axis) if isinstance(axis, list) else axis
+    axis = as_axes(axis)
     chances = probabilities(q, scale)
     if weights is None:
         check_method(method)

@@ -13,6 +13,7 @@ from ...expr import build
 from ..array import Array, array_of, elementwise
 from ..functions.floats import either, is_of_floats
 from ..joining import stack
+from ..methods.keywords import as_axes
 from .lines import order_statistics
 
 # What NumPy calls a virtual index: where among n sorted elements the quantile q lies.
@@ -106,7 +107,7 @@ def between(low: Array, high: Array, gamma: Any, rest: Any, is_far: Any) -> Arra
 
 def folded(array: Array, axis: Any) -> tuple[Array, tuple[int, ...]]:
     """``array`` with the axes of ``axis`` as one line, which is last; and which they are."""
-    axes = build.normalise_axes(tuple(axis) if isinstance(axis, list) else axis, array.ndim)
+    axes = build.normalise_axes(as_axes(axis), array.ndim)
     kept = [k for k in range(array.ndim) if k not in axes]
     turned = array.transpose((*kept, *axes)) if array.ndim else array
     line = math.prod(array.shape[k] for k in axes)
