@@ -73,10 +73,9 @@ def asarray(
     checked_device("asarray", device)
     if copy is False:
         _needs_no_copy(a, dtype)
-    if dtype is not None and isinstance(a, (int, float, list, tuple, range)):
+    if dtype is not None and isinstance(a, (int, float, complex, list, tuple, range)):
         a = _held_by(dtypes.check(dtype), a)
-    if copy and not isinstance(a, Array):
-        a = _copied(a)
+    a = _copied(a) if copy and not isinstance(a, Array) else a
     array = _read(a, chunks, bool(copy))
     if copy and array is a:  # to which others may assign
         array = array.copy()
@@ -85,9 +84,11 @@ def asarray(
 
 
 def _held_by(dtype: str, value: Any) -> Any:
-    """Numbers of Python's as integers of ``dtype``, which has to hold them; others as they are."""
-    if not dtypes.is_integer(dtype) or _holds_lazy(value):
+    """Numbers of Python's as integers or reals of ``dtype``, which has to hold them."""
+    if not (dtypes.is_integer(dtype) or dtypes.is_float(dtype)) or _holds_lazy(value):
         return value
+    if dtypes.is_float(dtype) and (known := readable(value)).dtype.kind != "c":
+        return known
     try:
         return np.array(value, dtype)
     except OverflowError as err:
@@ -102,7 +103,7 @@ def _held_by(dtype: str, value: Any) -> Any:
     except (ValueError, TypeError) as err:
         readable(value)  # which says what is wrong with lists and texts
         kind = DTypeError if isinstance(err, TypeError) else ParameterError
-        raise kind(f"{err}: {value!r} are no integers, as {dtype} has them") from err
+        raise kind(f"{err}: {value!r} is not of {dtype}") from err
 
 
 def _read(value: Any, chunks: Any, ours: bool = False) -> Array:
