@@ -290,6 +290,9 @@ def _chosen(name: str, result: Array, out: Any, where: Any, casting: str) -> Arr
         otherwise = (
             out if isinstance(out, (Array, np.ndarray)) else False if result.dtype == bool else 0
         )
+        if isinstance(otherwise, (Array, np.ndarray)):  # before they have a dtype in common
+            kind = str(dtypes.check(otherwise.dtype))
+            result = converted(name, result, kind, casting, out=True)
         chosen = elementwise("where", array_of(where).astype(bool), result, otherwise)
         result = chosen if out is not None else chosen.astype(result.dtype)
     return put(out, result, name, spread=True, casting=casting)

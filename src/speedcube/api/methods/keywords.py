@@ -55,9 +55,10 @@ def _check_cast(what: str, dtype: str, wanted: str, where: str, casting: Any) ->
         )
 
 
-def converted(name: str, array: A, dtype: str, casting: Any = "same_kind") -> A:
-    """An operand as the ``dtype=`` of its operation."""
-    _check_cast(f"{name}: an operand", array._expr.dtype, dtype, "dtype=", casting)
+def converted(name: str, array: A, dtype: str, casting: Any = "same_kind", out: bool = False) -> A:
+    """An operand as the ``dtype=`` of its operation, or a result as that of ``out``."""
+    what, where = ("the result", "out=") if out else ("an operand", "dtype=")
+    _check_cast(f"{name}: {what}", array._expr.dtype, dtype, where, casting)
     return array._view(build.cast(array._expr, dtype), array._grid)
 
 
