@@ -132,8 +132,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     """
     elements = array_of(x)
     edges = np.asarray(array_of(bins))
-    if elements._expr.dtype.startswith("complex") or edges.dtype.kind == "c":
-        raise DTypeError("digitize: x and bins may not be complex")
+    if "c" in (elements.dtype.kind, edges.dtype.kind):
+        raise DTypeError("digitize: x may not be complex, nor may bins")
     if edges.ndim != 1:
         raise ShapeError("bins must have one axis")
     rises = _rise(edges)
