@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
+from math import prod
 from typing import Any, Final
 
 from ..ops import GATHERS
@@ -48,10 +49,12 @@ def is_short(root: Node, most: int) -> bool:
     return few_below(root, most) is not None
 
 
-def few_below(root: Node, most: int, known: Container[int] = ()) -> list[Node] | None:
+def few_below(
+    root: Node, most: int, known: Container[int] = (), elements: int | None = None
+) -> list[Node] | None:
     """``root`` and what it needs, in any order; below nodes whose ids are ``known``, nothing.
 
-    None where they are more than ``most``.
+    None where they are more than ``most``, or one has more than so many ``elements``.
     """
     done: dict[int, Node] = {}
     stack = [root]
@@ -59,6 +62,8 @@ def few_below(root: Node, most: int, known: Container[int] = ()) -> list[Node] |
         node = stack.pop()
         if id(node) not in done:
             if len(done) == most:
+                return None
+            if elements is not None and prod(node.shape) > elements:
                 return None
             done[id(node)] = node
             if id(node) not in known:

@@ -16,7 +16,6 @@ from ...dataclass import dataclass
 from ...expr.nodes import Stored
 from ...expr.sources.span import spanned
 
-
 _WIDE: Final = 1 << 13  # elements that are compared in some microseconds
 
 

@@ -15,7 +15,18 @@ from .... import dtypes
 from ....engine.asked.reading import kept
 from ....engine.stepwise.number import may_be_number, number_of
 from ....expr.graph import children, few_below
-from ....expr.nodes import Deferred, Leaf, Map, Piecewise, Reduced, Scanned, Stored, Through, whole
+from ....expr.nodes import (
+    Deferred,
+    Leaf,
+    Map,
+    Node,
+    Piecewise,
+    Reduced,
+    Scanned,
+    Stored,
+    Through,
+    whole,
+)
 from ....expr.sources.at_hand import seen
 from ....ops import GATHERS
 from ...array import Array
@@ -24,8 +35,10 @@ from ...sources import asarray
 EARLY: Final = 4  # assignments after which an array that reads itself is computed to memory
 NUMBERS: Final = 1 << 16  # of a value that is computed at once
 _ELEMENTS: Final = 1 << 20  # of what it is made of
+_FEW: Final = 1 << 12
 _SORTED: Final = 1 << 16  # of what is sorted, selected or multiplied for it
 _NODES: Final = 1 << 11
+_OF_FEW: Final = 1 << 15  # nodes, where each has few elements: a loop that was not asked so far
 
 
 def is_little(value: Any, array: Array, in_memory: bool, item: Any) -> bool:
@@ -42,12 +55,20 @@ def is_little(value: Any, array: Array, in_memory: bool, item: Any) -> bool:
     early = read and array._writes >= EARLY
     if not (in_memory or early or (at_places and array._writes)):
         return False
-    nodes = few_below(value._expr, _NODES, kept())
+    nodes = _soon_made(value._expr)
     if nodes is None:
         return False
     if not (in_memory or at_places) and not any(node is pieces for node in nodes):
         return False
     return all(map(is_plain, nodes))
+
+
+def _soon_made(root: Node) -> list[Node] | None:
+    """``root`` and what it needs down to what is kept; None where that takes long."""
+    nodes = few_below(root, _NODES, kept())
+    if nodes is None and math.prod(root.shape) <= _FEW:
+        nodes = few_below(root, _OF_FEW, kept(), _FEW)
+    return nodes
 
 
 def _names_places(item: Any) -> bool:
