@@ -28,6 +28,7 @@ from ..known.budget import most_bytes
 from ..known.spans import reading
 from ..routines import direct
 from ..rungs import Rung
+from ..stepwise.choice import MOST
 from .below import HEAVY, Thing, Work, as_expr, nodes_below, read_below, things_of, work_of
 from .noticed import asked_again, few_between, foreseen, forget, notice
 from .unwritten import Read, Witness, is_ours_alone, witness_of
@@ -37,6 +38,10 @@ SETTING: Final = "speedcube.keep-asked"
 # Nodes of a computation from which on it is noticed, by rung. A GPU's kernels take longest to make,
 # and other steps of a loop that are not kept have other kernels.
 LONG: Final = {"core": 48, "cores": 48, "gpu": 16}
+
+# Operations that it takes to compare an element, where those of a step are made one by one. A
+# kernel makes many of them in the time of one.
+COMPARED: Final = 2
 
 Make: TypeAlias = Callable[[Sequence[Expr]], list[Any]]
 
@@ -209,8 +214,10 @@ class _Look:
             work = work_of(nodes, self.on_gpu).and_before([one.work for one in self.met.values()])
             compared = [0 if is_ours_alone(one.stored) else one.high - one.low for one in reads]
             elements = [math.prod(one.shape) for one in things]
-            takes = sum(elements) + sum(compared) + sum(w.size for w in known.values())
-            if work.for_some(self._asked / max(*elements, 1)) < HEAVY * takes:
+            looked = sum(compared) + sum(w.size for w in known.values())
+            each = COMPARED if max(elements) <= MOST else HEAVY
+            takes = HEAVY * sum(elements) + each * looked
+            if work.for_some(self._asked / max(*elements, 1)) < takes:
                 return None
             witnesses = _witnesses_of(reads, most - sum(sizes))
             if witnesses is None:
