@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from oracle import assert_same_bits
 
 import speedcube as sc
+from speedcube.engine.stepwise.choice import by_kernels
 from speedcube.engine.writer import Writer
 from speedcube.errors import UnsupportedError
 from speedcube.expr.graph import below
@@ -413,6 +415,50 @@ def test_steps_that_reduce_and_go_on_do_not_begin_at_the_first(step: Any, size: 
     made = make_plan(u._expr, Resources("core", 1), "", TILE)
     assert "each step would make it again" in {stage.why for stage in made.stages}
     assert_same_bits(u.compute(on="core"), alone.compute(on="core"))
+
+
+def _epidemic(m: Any, rng: Any, size: int, steps: int) -> Any:
+    """Who can become ill and who is, of draws in each step; and how many those are."""
+    well, ill, told = m.ones(size, dtype=bool), rng.random(size) < 0.01, []
+    well = well & ~ill
+    for _ in range(steps):
+        new = well & (rng.random(size) < 0.5 * ill.mean())
+        gone = ill & (rng.random(size) < 0.1)
+        well, ill = well & ~new, (ill | new) & ~gone
+        told.append(ill.sum())
+    return m.stack(told)
+
+
+def test_of_a_loop_of_draws_each_step_is_made_once() -> None:
+    """Each of sixty kernels drew all before again: nine seconds to compile, and by the square."""
+    size = 300_000
+    told = _epidemic(sc, sc.random.default_rng(3), size, 60)
+    stages = cut([told._expr]).requests
+    assert max(len(walk(stage.root)) for stage in stages if len(stage.root.shape)) < 80
+    whys = Counter(stage.why for stage in stages)
+    assert whys["each step would make it again"] > 20
+    assert whys["steps of a loop go on from it"] > 20
+    few = _epidemic(sc, sc.random.default_rng(3), 3000, 12)
+    with by_kernels():
+        assert_same_bits(few.compute(on="core"), _epidemic(np, _Drawn(3), 3000, 12))
+
+
+class _Drawn:
+    """What the same generator draws, in memory."""
+
+    def __init__(self, seed: int) -> None:
+        self._rng = sc.random.default_rng(seed)
+
+    def random(self, size: int) -> Any:
+        return np.asarray(self._rng.random(size))
+
+
+def test_draws_that_two_reductions_read_are_drawn_again() -> None:
+    """They take no memory."""
+    x = sc.random.default_rng(1).normal(size=10**7)
+    y = (x - x.mean()) / x.std()
+    z = abs(y) / abs(y).max()
+    assert {len(one.root.shape) for one in cut([z.mean()._expr]).requests if not one.source} <= {0}
 
 
 def test_what_is_read_twice_but_in_no_loop_is_not_kept_for_that() -> None:

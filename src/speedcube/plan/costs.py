@@ -46,6 +46,7 @@ GPU_TRAFFIC: Final = 3.0
 HEAVY: Final = 4
 HEAVIER: Final = {"acosh": 5, "asinh": 5, "erf": 6, "erfc": 6, "gammaln": 13, "power": 5}
 MOST: Final = 256
+GROWN: Final = 8  # what is made of drawn numbers has grown in the steps of a loop
 MOST_AGAIN: Final = 8  # steps of a loop whose kernels begin at the same array
 
 _SLOW: Final = frozenset(("divide", "sqrt", "floor_divide", "remainder", "gcd", "gather"))
@@ -121,6 +122,21 @@ def is_better_kept(root: Expr, weight: int, pieces: float, traffic: float, times
     return least < again * (of_element(root) + pieces)
 
 
+def is_cheaper_read(
+    root: Expr, readers: Iterable[Leaf], each: float, traffic: float, in_any_case: bool
+) -> bool:
+    """Whether to store ``root``, at ``each`` nanoseconds an element, costs its ``readers`` less.
+
+    It may be made and stored ``in_any_case``.
+    """
+    size, itemsize = math.prod(root.shape), dtypes.itemsize(root.dtype)
+    read = sum(map(reads, readers))
+    if in_any_case:
+        return of_reading(read, itemsize) < each * read
+    once = each * size + of_keeping(size, itemsize, read, traffic)
+    return once * (DRAWN if is_drawn(root) else 1.0) < each * read
+
+
 def of_reading(read: int, itemsize: int) -> float:
     """Nanoseconds to read ``read`` elements that were kept."""
     return CACHED * read * itemsize
@@ -152,6 +168,12 @@ class Weights:
         if id(root) not in self._known:
             self._known[id(root)] = self.together([root])
         return self._known[id(root)]
+
+    def has_grown(self, root: Expr) -> bool:
+        """Whether ``root`` is of many operations, for which random numbers are drawn."""
+        if isinstance(root, Leaf) or self.of(root) < GROWN:
+            return False
+        return any(isinstance(n, Leaf) and isinstance(n.source, Random) for n in walk(root))
 
     def together(self, roots: list[Expr]) -> int:
         """How much ``roots`` add to a kernel, what they share once."""
@@ -195,7 +217,8 @@ class Again:
         Steps of a loop that made all before again would take time by the square of their number.
         Kept are elements when to make them again has taken as long as ``keeping`` them: that is
         at most twice the time of the best choice. Each step until then is a kernel of its own.
-        What ``is_stored`` in any case, as a library takes it, is kept from the second step on.
+        What ``is_stored`` in any case, as a library takes it, is kept from the second step on; what
+        random numbers are drawn for, from the third, where that is twice as cheap.
         """
         if id(root) in self._counted:
             return False
@@ -203,9 +226,11 @@ class Again:
         spent, steps = self._known.get(id(root), (0.0, 0))
         spent += each * math.prod(root.shape)
         self._known[id(root)] = spent, steps + 1
+        keeping = of_keeping_all(root, traffic)
+        if is_drawn(root):
+            return steps > 1 and spent >= DRAWN * keeping
         most = 2 if is_stored else MOST_AGAIN
-        long = spent >= of_keeping_all(root, traffic) or steps + 1 >= most
-        return steps > 0 and long
+        return steps > 0 and (spent >= keeping or steps + 1 >= most)
 
 
 # Where work is cut -------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from ..expr.push import Nodes
 from ..expr.routines.table import ROUTINES
 from . import costs
 from .boxes import Shrunk, shrunk
-from .cutting.turns import Turns
+from .cutting.turns import GOES_ON, Turns
 from .cutting.uses import Uses, uses_of
 from .pieces import MOST_REGIONS, Pieces
 from .requests import ALONE, Cut, Request, all_of, of_numbers, own_source
@@ -57,6 +57,7 @@ def cut(roots: Sequence[Expr], memory: int = KEPT, traffic: float = 1.0, workers
     cutter = _Cutter(memory, traffic, uses_of(nodes), wanted, program, workers)
     for node in nodes:
         cutter.visit(node)
+        cutter.uses.live.passed(node)
     results = tuple(map(cutter.result, targets))  # these may be the last requests
     return Cut(tuple(cutter.requests), results)
 
@@ -111,8 +112,7 @@ class _Cutter:
             arg = self._read_alone(arg)
         elif is_asked_again(node, arg, self.workers) and self._fits(arg):
             arg = self._cut(arg, "its elements are asked for again and again")
-        others = (getattr(node, one.name) for one in fields(node) if one.name != "arg")
-        key = type(node), id(arg), *others
+        key = type(node), id(arg), *(getattr(node, f.name) for f in fields(node) if f.name != "arg")
         if key not in self.staged:
             why = f"a {node.op}" + self.program.note(node)
             self.staged[key] = self.request(arg, replace(node, arg=arg), why)
@@ -123,12 +123,17 @@ class _Cutter:
         is_stored = isinstance(node, Through) and node.op in ROUTINES
         for one in self.uses.onwards[id(node.arg)]:
             root = self.emitted[id(one)]
-            if isinstance(root, Leaf) or costs.is_drawn(root) or tiled(root):
+            if isinstance(root, Leaf) or tiled(root):
                 continue
             each = costs.of_element(root) + self.pieces.cost(root)
             if self._fits(root) and self.again.is_too_much(root, each, self.traffic, is_stored):
                 kept = self._cut(root, "each step would make it again")
                 self.emitted[id(one)] = self.turns.begun_by(kept)
+                for other in self.uses.live.beside(one):
+                    beside = self.emitted[id(other)]
+                    if self.weights.has_grown(beside) and self._fits(beside):
+                        kept = self._cut(beside, GOES_ON)
+                        self.emitted[id(other)] = self.turns.begun_by(kept)
 
     def _read_alone(self, arg: Expr) -> Expr:
         """``arg`` of a library; what of a file it takes is read by a stage of its own.
@@ -221,13 +226,8 @@ class _Cutter:
             return False
         if self.weights.of(root) * len(readers) > costs.MOST:
             return True
-        size, itemsize = math.prod(source.shape), dtypes.itemsize(source.dtype)
         each = costs.of_element(root) + self.pieces.cost(root)
-        reads = sum(costs.reads(leaf) for leaf in readers)
-        if id(source) in self.wanted:  # it is made and stored in any case
-            return costs.of_reading(reads, itemsize) < each * reads
-        once = each * size + costs.of_keeping(size, itemsize, reads, self.traffic)
-        return once * (costs.DRAWN if costs.is_drawn(root) else 1.0) < each * reads
+        return costs.is_cheaper_read(root, readers, each, self.traffic, id(source) in self.wanted)
 
     def _splits(self, root: Expr, readers: list[Leaf]) -> bool:
         """Whether each reader of ``root`` can be cut into regions, and into few."""
@@ -254,12 +254,12 @@ class _Cutter:
     def _map(self, node: Map) -> Expr:
         args = list(map(self._arg, node.args))
         if id(node) not in self.uses.frontiers.within:  # nothing is made twice there
-            args = list(map(self._stored, args))
+            args = [*map(self._stored, args)]
         if self.pieces.known and not self.pieces.are_few(args):
             args = [self._whole(arg, "too many regions") for arg in args]
         for place in self.turns.before(args, self.weights):
             if self._fits(args[place]):
-                args[place] = self._cut(args[place], "steps of a loop go on from it")
+                args[place] = self._cut(args[place], GOES_ON)
         own = costs.weight(node)
         total = own + sum(map(self.weights.of, args))
         while total > costs.MOST:

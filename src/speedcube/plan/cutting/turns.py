@@ -13,6 +13,7 @@ from typing import Final
 from ...expr.nodes import Expr, Leaf, Map, StageResult
 from .. import costs
 
+GOES_ON: Final = "steps of a loop go on from it"
 _LEAST: Final = 2  # what is lighter is made again
 _NO_TURN: Final = -1  # of what reads nothing that a stage leaves: data, and drawn numbers
 

@@ -22,6 +22,7 @@ from ...expr.nodes import (
     whole,
 )
 from .frontiers import Frontiers, frontiers
+from .live import Live
 
 _SEVERAL: Final = 0  # no node's number
 
@@ -35,20 +36,21 @@ class Uses:
 
     ``onwards``: of what stages take that from which others go on. ``several``: the maps that
     several stages would make, and how many of these read them themselves, at least two.
-    ``frontiers``: where long programs are cut.
+    ``frontiers``: where long programs are cut. ``live``: what is still needed.
     """
 
     readers: Readers
     onwards: Onwards
     several: dict[int, int]
     frontiers: Frontiers
+    live: Live
 
 
 def uses_of(nodes: Sequence[Node]) -> Uses:
     """How ``nodes``, each after its own, use one another."""
     readers = readers_of(nodes)
     several = made_for_several(nodes, readers)
-    return Uses(readers, onwards_of(nodes), several, frontiers(nodes))
+    return Uses(readers, onwards_of(nodes), several, frontiers(nodes), Live(nodes))
 
 
 def readers_of(nodes: Iterable[Node]) -> Readers:
