@@ -16,11 +16,11 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import dask
 import numpy
@@ -29,6 +29,7 @@ import speedcube
 from speedcube.commands.this_machine import processor
 
 RUNS: Final = 3
+Row: TypeAlias = tuple[Callable[..., list[Any]], int, int]  # a program, its size and its steps
 
 
 def life(np: Any, size: int, steps: int) -> list[Any]:
@@ -106,7 +107,7 @@ def orbit(np: Any, size: int, steps: int) -> list[Any]:
     return most
 
 
-ROWS: Final[tuple[tuple[Callable[..., list[Any]], int, int], ...]] = (
+ROWS: Final[tuple[Row, ...]] = (
     (life, 64, 60),
     (life, 400, 60),
     (life, 2000, 60),
@@ -159,8 +160,8 @@ def device() -> dict[str, str]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(rows: Sequence[Row] = ROWS, text: str | None = __doc__) -> None:
+    parser = argparse.ArgumentParser(description=text)
     parser.add_argument("--on", default="core", choices=("core", "cores", "gpu"))
     parser.add_argument("--only", nargs="*", default=())
     parser.add_argument("--without", action="store_true")
@@ -178,7 +179,7 @@ def main() -> None:
     }
     if options.on == "gpu":
         found |= device()
-    for program, size, steps in ROWS:
+    for program, size, steps in rows:
         name = f"{program.__name__} {size}, {steps} steps"
         if options.only and program.__name__ not in options.only:
             continue
