@@ -6,6 +6,8 @@ import dataclasses
 import math
 import pickle
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
 from pathlib import Path
 from typing import Any
@@ -129,3 +131,25 @@ def test_the_package_makes_its_dataclasses_by_it() -> None:
         if re.search(r"^from dataclasses import .*\bdataclass\b", path.read_text(), re.MULTILINE)
     ]
     assert plain == ["expr/sources/read.py"]
+
+
+class _Slow:
+    """A value that two threads find at once, each its own."""
+
+    def __init__(self) -> None:
+        self.both = threading.Barrier(2)
+
+    @ours.cached_property
+    def value(self) -> object:
+        """Another object each time that it is made."""
+        self.both.wait(10)
+        return object()
+
+
+def test_threads_that_find_a_value_at_once_get_the_same_one() -> None:
+    """As nodes of expressions, which are known by their identity, have to be."""
+    slow = _Slow()
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: slow.value, range(2))
+    assert first is second is slow.value
+    assert isinstance(_Slow.__dict__["value"], type(_Slow.value))

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 else:
 
     class cached_property:
-        """`functools.cached_property` as it is from Python 3.12 on: without a lock.
+        """`functools.cached_property` without a lock, as it is from Python 3.12 on.
 
         Taking it costs more than most of what is remembered. Two threads may both find a value;
-        the last one's stays.
+        the first one's stays, and both get that: nodes are known by their identity.
         """
 
         def __init__(self, function: Callable[[Any], Any]) -> None:
@@ -33,8 +33,7 @@ else:
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
             if instance is None:
                 return self
-            value = instance.__dict__[self.name] = self.function(instance)
-            return value
+            return instance.__dict__.setdefault(self.name, self.function(instance))
 
     def dataclass(
         cls: type | None = None,
