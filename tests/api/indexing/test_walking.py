@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,3 +127,69 @@ def test_every_other_element_is_written_at_once(monkeypatch: pytest.MonkeyPatch)
         x[k::2] = y  # not made of it
     assert not isinstance(_source(x), Stored)
     np.testing.assert_array_equal(x[1::2], y)
+
+
+def _averaged(x: Any, steps: int) -> Any:
+    for _ in range(steps):
+        x[1:-1:2] = 0.5 * (x[1:-1:2] + x[2::2])
+    return x
+
+
+@pytest.mark.parametrize("of_a_file", [False, True])
+def test_what_does_not_fit_or_lies_in_a_file_is_not_read_by_assignments(
+    of_a_file: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if not of_a_file:
+        monkeypatch.setattr(walking, "free_memory", lambda: 1 << 12)
+    given = RNG.normal(size=2 * walking.NUMBERS + 101)
+    np.save(tmp_path / "x.npy", given)
+    x = sc.from_npy(tmp_path / "x.npy") if of_a_file else sc.asarray(given)
+    made = list[int]()
+    inner = walking.Array.compute
+
+    def noticed(x: Any) -> Any:
+        made.append(x.size)
+        return inner(x)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(walking.Array, "compute", noticed)
+        _averaged(x, 6)
+    assert not made
+    assert isinstance(_source(x), Piecewise)
+    np.testing.assert_array_equal(x, _averaged(given.copy(), 6))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float16"])
+def test_values_that_are_computed_are_cast_without_a_warning(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those that stay lazy: which of them are is a matter of sizes."""
+    monkeypatch.setattr(walking, "NUMBERS", 1 << 8)
+    x, want = sc.ones(2001, dtype), np.ones(2001, dtype)
+    for k in range(6):
+        value = x[1:-1:2].astype("float64") * (1e30 if k == 5 else 3.0) + x[2::2]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            x[1:-1:2] = value
+        factor = 1e30 if k == 5 else 3.0
+        with np.errstate(all="ignore"):
+            want[1:-1:2] = want[1:-1:2].astype("float64") * factor + want[2::2]
+    assert isinstance(_source(x), Stored)
+    if dtype == "float16":
+        np.testing.assert_array_equal(x, want)
+
+
+@pytest.mark.parametrize(
+    ("value", "error"), [(300, sc.errors.RangeError), (np.nan, sc.errors.ParameterError)]
+)
+def test_elements_of_arrays_in_memory_are_refused_as_those_of_others(
+    value: float, error: type[Exception]
+) -> None:
+    x = sc.zeros(20_000, "int8")
+    for k in range(60):
+        x[k % 5 : k % 5 + 2] = k % 3
+    assert isinstance(_source(x), Stored)
+    kept = np.asarray(x).copy()
+    with pytest.raises(error, match=f"{value} cannot be an element of dtype int8"):
+        x[1] = value
+    np.testing.assert_array_equal(x, kept)

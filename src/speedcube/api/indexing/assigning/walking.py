@@ -13,7 +13,7 @@ import numpy as np
 
 from ....engine.machine import free_memory, gpu_count
 from ....expr.graph import few_below
-from ....expr.nodes import Piecewise, Stored
+from ....expr.nodes import Deferred, Piecewise, Stored, Tiled
 from ....expr.piecewise.assigned import writes_of
 from ...array import Array
 from ...methods.evaluation import in_memory
@@ -23,30 +23,38 @@ from .in_place import LAZY
 from .noting import box_of
 
 _NODES: Final = 256
+_FILES: Final = (Deferred, Tiled)
 
 
 def to_memory(array: Array, item: Any) -> None:
     """Compute ``array`` to memory of its own for ``item``, if it is not there and fits."""
-    if array._writes <= DEPTH and array.nbytes <= free_memory() // 8:
+    if array._writes <= DEPTH and _fits(array):
         _note(array, item)
         array._rebind(in_memory(array))
         array._writes = DEPTH + 1
 
 
+def _fits(array: Array) -> bool:
+    return array.nbytes <= free_memory() // 8
+
+
 def is_step(value: Any, array: Array, item: Any) -> bool:
     """Whether ``value``, of many elements, is made of ``array``, which is computed to memory.
 
-    As where a loop walks over it, or takes every other element.
+    As where a loop walks over it, or takes every other element. What is read of files, or does not
+    fit, stays lazy.
     """
-    if type(value) is not Array or value is array or value._gpu or value.size <= NUMBERS:
+    if type(value) is not Array or value is array or value._gpu:
+        return False
+    if not NUMBERS < value.size <= array.size:
         return False
     strided = _has_steps(item)
     if array._writes <= DEPTH:
         early = strided and array._writes >= LAZY and not array._gpu and not gpu_count()
-        return early and _reads(value, array, Piecewise)
+        return early and _reads(value, array, Piecewise) and _fits(array) and _fits(value)
     if not (strided or (array._walk is not None and array._walk[1])):
         return False
-    if not _reads(value, array, Stored):
+    if not (_reads(value, array, Stored) and _fits(value)):
         return False
     _note(array, item)
     return strided or (array._walk is not None and array._walk[1])
@@ -68,12 +76,14 @@ def _note(array: Array, item: Any) -> None:
 
 
 def _reads(value: Array, array: Array, kind: type[Stored | Piecewise]) -> bool:
-    """Whether ``value`` is made of ``array``, of that ``kind``, in the host's memory."""
+    """Whether ``value`` is made of ``array``, of that ``kind``, in memory, and of no file."""
     source = getattr(array._expr, "source", None)
     nodes = few_below(value._expr, _NODES) if type(source) is kind else None
     if nodes is None:
         return False
+    sources = [getattr(one, "source", None) for one in nodes]
+    if any([isinstance(one, _FILES) for one in sources]):
+        return False
     if isinstance(source, Stored):
-        here = type(source.buffer) is np.ndarray
-        return here and any([getattr(one, "source", None) is source for one in nodes])
+        return type(source.buffer) is np.ndarray and any([one is source for one in sources])
     return any([one is source for one in nodes])
