@@ -103,7 +103,8 @@ def _wrote_in_place(array: Array, item: Any, value: Any) -> bool:
         return False  # there the last of equal indices need not count
     entries(item, array.shape)
     try:
-        memory[item] = value
+        with np.errstate(all="ignore"):  # as where it is lazy
+            memory[item] = value
     except REFUSED:  # what assigns otherwise says why
         if on_gpu:
             raise
@@ -119,7 +120,10 @@ def _wrote_one(array: Array, number: int, value: Any) -> bool:
     memory = own_memory(array)
     if type(memory) is not np.ndarray or not -len(memory) <= number < len(memory):
         return False
-    memory[number] = value
+    try:
+        memory[number] = value
+    except REFUSED:  # what assigns otherwise says why
+        return False
     return True
 
 
