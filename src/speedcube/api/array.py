@@ -51,14 +51,14 @@ class Array(Operators, Values, Places, Namesakes, Chunked, Collection):
     NumPy array; every operation gives another lazy array at once.
     """
 
-    __slots__ = ("_gpu", "_grid", "_plans", "_walk", "_writes")
+    __slots__ = ("_copied", "_gpu", "_grid", "_plans", "_walk", "_writes")
     __array_priority__ = 20.0
 
     def __init__(self, expr: Expr, *, gpu: bool = False, hint: Any = None) -> None:
         self._expr, self._name = expr, None  # as Collection has it
         self._gpu = gpu  # made with a CuPy RandomState: prefers a GPU
         self._plans: Plans = {}
-        self._writes = 0  # assignments since it was in memory
+        self._writes = self._copied = 0  # assignments since in memory; bytes copied since one
         self._walk: tuple[Any, bool] | None = None  # where a loop wrote, and if elsewhere each time
         own = type(hint) is grids.Grid
         self._grid = hint if own else grids.grid_of(hint, expr.shape, expr.dtype)

@@ -56,6 +56,24 @@ def test_only_few_elements_are_copied() -> None:
     np.testing.assert_array_equal(row, kept)
 
 
+def test_windows_are_not_all_copied() -> None:
+    """What is copied between two assignments is no more than the array, or little."""
+    x = sc.zeros(100_000)
+    for k in range(50):
+        x[k : k + 9] = x[k + 1 : k + 10] + k
+    windows = [x[k : k + 1000] for k in range(500)]
+    kept = [np.asarray(one).copy() for one in windows]
+    memory = {id(_source(one)): _source(one).buffer.nbytes for one in windows}
+    assert sum(memory.values()) <= 2 * x.nbytes
+    x[:] = x + 1
+    x[3] = 7.0
+    for one, want in zip(windows, kept, strict=True):
+        np.testing.assert_array_equal(one, want)
+    for k in range(50):
+        x[k : k + 9] = x[k + 1 : k + 10] + k
+    assert _source(x[:9]) is not _source(x)  # once it is assigned to, it is copied again
+
+
 def _eliminated(a: Any, written: list[bool]) -> Any:
     n = len(a)
     for k in range(12):

@@ -28,6 +28,7 @@ EARLY: Final = 10  # as many count an element that is asked for between them
 STEPS: Final = 4
 
 COPIED: Final = 1 << 14  # elements that are copied when they are read from such memory: 5-10 us
+LITTLE: Final = 1 << 17  # bytes that are copied between two assignments in any case
 
 _BASIC: Final = (int, slice, type(None), EllipsisType)
 
@@ -60,7 +61,7 @@ def getitem(self: A, item: Any) -> A:
     if type(item) is int and type(self._expr) is Leaf and type(self._expr.source) is Stored:
         line = at_number(self._expr, item) if self._expr.shape else None
         if line is not None:  # as loops over what lies in memory have it
-            one = _of_now(line) if self._writes > DEPTH else line
+            one = _of_now(self, line) if self._writes > DEPTH else line
             return self._view(one, grids.sliced(self._grid, item, line.shape))
     items = item if type(item) is tuple else (item,)
     if not all([type(one) in _BASIC or isinstance(one, np.integer) for one in items]):
@@ -70,19 +71,23 @@ def getitem(self: A, item: Any) -> A:
     if 0 < self._writes < DEPTH and not expr.shape:  # a loop asks for what it wrote
         self._writes = min(self._writes + EARLY, DEPTH)
     elif self._writes > DEPTH:
-        expr = _of_now(expr)
+        expr = _of_now(self, expr)
     return self._view(expr, grids.sliced(self._grid, item, expr.shape))
 
 
-def _of_now(expr: Expr) -> Expr:
+def _of_now(array: A, expr: Expr) -> Expr:
     """Few elements of memory that is written in place, copied: nobody else looks at it then.
 
-    What a loop made of the step before would otherwise make it write to a copy of all of it.
+    What a loop made of the step before would otherwise make it write to a copy of all of it. What
+    overlaps, as windows of a line, takes no more memory than that copy would.
     """
     if type(expr) is not Leaf or math.prod(expr.shape) > COPIED:
         return expr
-    values = seen(expr)
+    values = seen(expr) if type(expr.source) is Stored else None
     if values is None:
+        return expr
+    array._copied += values.nbytes
+    if array._copied > max(expr.source.buffer.nbytes, LITTLE):  # type: ignore[union-attr]
         return expr
     copy = np.array(values, order="C")
     copy.flags.writeable = False

@@ -42,6 +42,7 @@ class Selection(Array):
         gpu = values._gpu or mask.array._gpu
         self._values, self._mask = Array(values._expr, gpu=gpu, hint=values._grid), mask
         self._gpu, self._plans, self._writes, self._name, self._walk = gpu, {}, 0, None, None
+        self._copied = 0
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("_expr", "_grid"):

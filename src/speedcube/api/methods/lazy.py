@@ -20,6 +20,7 @@ class Lazy(Protocol):
     _gpu: bool
     _plans: Plans
     _writes: int
+    _copied: int
 
     def _view(self, expr: Expr, grid: Grid | None) -> Self: ...
 

@@ -45,6 +45,7 @@ def assign(array: Array, item: Any, value: Any) -> None:
     that is assigned few numbers made of its own is computed to memory earlier, and few elements at
     hand are copied there by the first assignment (`in_place`).
     """
+    array._copied = 0
     if array._writes > DEPTH and type(item) is int and _wrote_one(array, item, value):
         return
     item = with_numbers(item)
