@@ -42,6 +42,7 @@ LONG: Final = {"core": 48, "cores": 48, "gpu": 16}
 # Operations that it takes to compare an element, where those of a step are made one by one. A
 # kernel makes many of them in the time of one.
 COMPARED: Final = 2
+FEW_COMPARED: Final = 1 << 16  # elements, in some ten microseconds
 
 Make: TypeAlias = Callable[[Sequence[Expr]], list[Any]]
 
@@ -78,9 +79,15 @@ def has_kept() -> bool:
     return bool(_state.kept) and not _thread.paused
 
 
-def kept() -> Container[int]:
-    """The ids of what is kept, as far as data are what they were."""
-    return _state.kept
+class _SoonRead:
+    """The ids of what is kept, and looked at in some microseconds whether it still holds."""
+
+    def __contains__(self, name: object) -> bool:
+        one = _state.kept.get(name)  # type: ignore[call-overload]
+        return one is not None and sum(w.size for w in one.witnesses.values()) <= FEW_COMPARED
+
+
+SOON_READ: Final[Container[int]] = _SoonRead()
 
 
 def drop() -> None:

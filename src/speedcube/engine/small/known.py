@@ -10,6 +10,7 @@ import threading
 from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
+from ...expr.graph import is_short
 from ...expr.nodes import Expr, Leaf, Map, Piecewise, Reduced, Scanned, Stored, Through
 from ...expr.pairs.node import is_pair
 from ...kernel.llvm.simd import targets
@@ -28,6 +29,7 @@ from .first import FEW, with_numbers, with_results
 from .first import MOST as LONGEST
 from .running import sums_of
 from .structure import (
+    MOST_NODES,
     SMALL,
     NotSmallError,
     Structure,
@@ -121,6 +123,8 @@ def _made_on(rung: str, steps: Made | None) -> Made:
 
 def _by_structure(root: Expr, rung: str, few: Structure | None, steps: Made | None) -> Any:
     """The value of ``root`` by a walk through it; the next time its ``few`` words are known."""
+    if not is_short(root, 2 * MOST_NODES):  # with what is read through views
+        return None
     numbers = with_numbers(root, lambda one: _one_call(one, rung))
     if numbers is not root:
         return _one_call(numbers, rung, _made_on(rung, steps), steps)

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .... import dtypes
-from ....engine.asked.reading import kept
+from ....engine.asked.reading import SOON_READ
+from ....engine.asked.unwritten import is_frozen
 from ....engine.stepwise.number import may_be_number, number_of
 from ....expr.graph import children, few_below
 from ....expr.nodes import (
@@ -36,8 +37,9 @@ EARLY: Final = 4  # assignments after which an array that reads itself is comput
 NUMBERS: Final = 1 << 16  # of a value that is computed at once
 _ELEMENTS: Final = 1 << 20  # of what it is made of
 _FEW: Final = 1 << 12
+_DATA: Final = 1 << 18  # of what it reads of memory that others may write to
 _SORTED: Final = 1 << 16  # of what is sorted, selected or multiplied for it
-_NODES: Final = 1 << 11
+_NODES: Final = 256
 _OF_FEW: Final = 1 << 15  # nodes, where each has few elements: a loop that was not asked so far
 
 
@@ -64,11 +66,23 @@ def is_little(value: Any, array: Array, in_memory: bool, item: Any) -> bool:
 
 
 def _soon_made(root: Node) -> list[Node] | None:
-    """``root`` and what it needs down to what is kept; None where that takes long."""
-    nodes = few_below(root, _NODES, kept())
+    """``root`` and what it needs down to what is kept; None where that takes long.
+
+    What reads much is left lazy: a loop that only notes it is then computed some steps at a time.
+    """
+    nodes = few_below(root, _NODES, SOON_READ)
     if nodes is None and math.prod(root.shape) <= _FEW:
-        nodes = few_below(root, _OF_FEW, kept(), _FEW)
+        nodes = few_below(root, _OF_FEW, SOON_READ, _FEW)
+        if nodes is not None and sum(map(_data, nodes)) > _DATA:
+            return None
     return nodes
+
+
+def _data(node: Any) -> int:
+    """How many elements of a user's memory ``node`` reads."""
+    if type(node) is not Leaf or type(node.source) is not Stored or is_frozen(node.source):
+        return 0
+    return math.prod(node.shape) if any(node.strides) else 1
 
 
 def _names_places(item: Any) -> bool:
