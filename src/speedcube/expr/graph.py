@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
-from math import prod
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, Final
 
 from ..ops import GATHERS
@@ -50,11 +49,11 @@ def is_short(root: Node, most: int) -> bool:
 
 
 def few_below(
-    root: Node, most: int, known: Container[int] = (), elements: int | None = None
+    root: Node, most: int, known: Container[int] = (), fits: Callable[[Node], bool] | None = None
 ) -> list[Node] | None:
     """``root`` and what it needs, in any order; below nodes whose ids are ``known``, nothing.
 
-    None where they are more than ``most``, or one has more than so many ``elements``.
+    None where they are more than ``most``, or one of them no longer ``fits``.
     """
     done: dict[int, Node] = {}
     stack = [root]
@@ -63,7 +62,7 @@ def few_below(
         if id(node) not in done:
             if len(done) == most:
                 return None
-            if elements is not None and prod(node.shape) > elements:
+            if fits is not None and not fits(node):
                 return None
             done[id(node)] = node
             if id(node) not in known:

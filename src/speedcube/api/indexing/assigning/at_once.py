@@ -72,17 +72,22 @@ def _soon_made(root: Node) -> list[Node] | None:
     """
     nodes = few_below(root, _NODES, SOON_READ)
     if nodes is None and math.prod(root.shape) <= _FEW:
-        nodes = few_below(root, _OF_FEW, SOON_READ, _FEW)
-        if nodes is not None and sum(map(_data, nodes)) > _DATA:
-            return None
+        nodes = few_below(root, _OF_FEW, SOON_READ, _Little().fits)
     return nodes
 
 
-def _data(node: Any) -> int:
-    """How many elements of a user's memory ``node`` reads."""
-    if type(node) is not Leaf or type(node.source) is not Stored or is_frozen(node.source):
-        return 0
-    return math.prod(node.shape) if any(node.strides) else 1
+class _Little:
+    """Nodes of few elements, and ``left`` of a user's memory that they may read together."""
+
+    def __init__(self) -> None:
+        self.left = _DATA
+
+    def fits(self, node: Any) -> bool:
+        """Whether ``node``, one more of them, has few elements, and there was enough left."""
+        size = math.prod(node.shape)
+        if type(node) is Leaf and type(node.source) is Stored and not is_frozen(node.source):
+            self.left -= size if any(node.strides) else 1
+        return size <= _FEW and self.left >= 0
 
 
 def _names_places(item: Any) -> bool:
