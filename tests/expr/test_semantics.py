@@ -152,6 +152,7 @@ ROWS: dict[str, Callable[[Any, Callable[..., Any]], Any]] = {
     "arange of NumPy's": lambda m, a: m.arange(np.int8(3), np.uint64(9), np.int64(2), dtype="i8"),
     "arange of nothing": lambda m, a: m.arange(300, 300, dtype="i1"),
     "arange of floats": lambda m, a: m.arange(0.5, 5, dtype="i4"),
+    "arange to 2**63": lambda m, a: m.arange(2**62, 2**63, 2**61),
     # sums
     "sum of floats as int": lambda m, a: a([1.5, 2.5]).sum(dtype=int),
     "sum of float32 as int8": lambda m, a: a(F4 * 30).sum(dtype="int8"),
@@ -243,7 +244,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     ),
     "a quotient beyond floats": (lambda: sc.asarray(I1) / 10**400, DTypeError, "1329 bits"),
     "arange past int64": (
-        lambda: sc.arange(2**63 - 2, 2**63 + 2),
+        lambda: sc.arange(2**63 - 2, 2**63 + 2, dtype="i8"),
         ParameterError,
         "arange: 9223372036854775809 does not fit int64 (-9223372036854775808.."
         "9223372036854775807); give another dtype, for example dtype='uint64' or 'float64'",
@@ -257,7 +258,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "arange of floats past int8": (
         lambda: sc.arange(0.0, 300.0, dtype="i1"),
         ParameterError,
-        "299.0 does not fit int8",
+        "299 does not fit int8",
     ),
     "max of no booleans": (
         lambda: sc.zeros((0, 3), bool).max(axis=0).compute(),
