@@ -186,6 +186,16 @@ def test_functions_of_numbers_are_made_once(name: str, monkeypatch: pytest.Monke
     assert len(made) < 8
 
 
+def test_a_number_that_is_read_twice_in_each_of_many_steps_is_looked_at_once() -> None:
+    """Sixty squares would be 2**60 paths."""
+    x, wanted = sc.sin(0.5) + 0.6, float(sc.sin(0.5)) + 0.6
+    for _ in range(60):
+        x = x * x - 0.3
+        wanted = wanted * wanted - 0.3
+    assert float(x) == wanted
+    np.testing.assert_array_equal(sc.asarray(X) * x, X * wanted)
+
+
 def test_what_a_number_is_made_of_may_be_written_to() -> None:
     """Of memory that users have it is made anew; of a copy of an element, once."""
     a = np.arange(1.0, 9.0)

@@ -150,11 +150,12 @@ class _Numbers:
     ``alone``: only what is made of constants is looked for.
     """
 
-    __slots__ = ("alone", "done", "found", "left", "made")
+    __slots__ = ("alone", "constant", "done", "found", "left", "made")
 
     def __init__(self, made: Callable[[Expr], Any], alone: bool) -> None:
         self.made, self.alone, self.found, self.left = made, alone, False, MOST_NODES
         self.done: dict[int, Expr] = {}
+        self.constant: dict[int, bool] = {}
 
     def visit(self, node: Expr) -> Expr:
         known = self.done.get(id(node))
@@ -174,7 +175,7 @@ class _Numbers:
                 return Leaf(source.source, node.shape, source.offset, (0,) * len(node.shape))
             return Leaf(source, node.shape, node.offset, node.strides)
         assert type(node) is Map
-        if not node.shape and not (self.alone and not _is_of_constants(node)):
+        if not node.shape and not (self.alone and not self._is_of_constants(node)):
             value = remembered(node, self.made)
             if value is None:
                 return node
@@ -185,9 +186,13 @@ class _Numbers:
             return node
         return Map(node.op, args, node.shape, node.dtype)
 
-
-def _is_of_constants(node: Expr) -> bool:
-    """Whether ``node`` is a constant, or made of such."""
-    if type(node) is Map:
-        return bool(node.args) and all(map(_is_of_constants, node.args))
-    return type(node) is Leaf and type(node.source) is Const
+    def _is_of_constants(self, node: Expr) -> bool:
+        """Whether ``node`` is a constant, or made of such."""
+        if type(node) is Leaf:
+            return type(node.source) is Const
+        known = self.constant.get(id(node))
+        if known is None:  # each is asked once, however often it is read
+            args: tuple[Expr, ...] = node.args  # type: ignore[union-attr]
+            known = bool(args) and all(map(self._is_of_constants, args))
+            self.constant[id(node)] = known
+        return known
