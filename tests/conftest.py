@@ -99,7 +99,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     Tests of several GPUs are also marked gpu: one GPU is no machine for them.
     """
     folder = item.path.relative_to(Path(__file__).parent).parts[0]
-    kernels = item.config.getoption("--by-kernels") or folder in OF_KERNELS
+    on_gpu = item.get_closest_marker("gpu")  # which few elements do not reach otherwise
+    kernels = item.config.getoption("--by-kernels") or on_gpu or folder in OF_KERNELS
     several, first = (-1, -1) if kernels else (choice.MOST, choice.FIRST)
     choice.Limits.several, choice.Limits.first = several, first
     if item.get_closest_marker("multigpu") and gpu_count() < 2:

@@ -14,7 +14,6 @@ from ..late import watched
 from ..plan.plan import Plan
 from . import machine
 from .asked import reading as asked
-from .foreign.held import client_of
 from .foreign.planned import plan_within
 from .keeping.run import kept_values
 from .keeping.where import folder
@@ -39,6 +38,7 @@ from .small.known import value as small_value
 from .small.pairs import small_pair
 from .small.structure import SMALL, Structure
 from .stepwise.number import may_be_number, number_of
+from .stepwise.on_host import rung_of, where_few_lie
 from .stepwise.run import StepByStep, new_of
 from .streams.boxwise import goes_on
 from .streams.decoded import in_memory
@@ -100,7 +100,7 @@ def compute(
     if free and asked.has_kept() and few_structure(root) is None:
         return _reading_kept(root, on, scheduler, prefers_gpu, to, known)
     if SMALL > 0 and free and not root.shape and may_be_number(root):
-        rung = resolve(on, scheduler, 1, prefers_gpu, root.dtype)
+        rung = where_few_lie(resolve(on, scheduler, 1, prefers_gpu, root.dtype), (root,), to)
         if is_here(rung.kind) and to in PLACES_HERE:
             number = number_of(root, lambda one: small_value(one, rung.kind, new_of(_steps(rung))))
             if number is not None:
@@ -108,6 +108,7 @@ def compute(
     few = few_structure(root) if SMALL > 0 and free else None
     if few:  # what was met before is small, and a law covers it
         rung = resolve(on, scheduler, few.size, prefers_gpu, few.root.dtype)
+        rung = where_few_lie(rung, (root,), to)
         if looked := bool(few.random or few.reads):
             (root,) = _small_reading([root], max(few.size, few.reads), rung)
             few = few_structure(root) or few
@@ -121,7 +122,7 @@ def compute(
             return as_complex(compute(reals, on, scheduler, prefers_gpu, to))
         return compute_all([root], on, scheduler, prefers_gpu, to)[0]
     visited, size = direct.visited(root), direct.elements(root)
-    rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype, client_of((root,)))
+    rung = rung_of((root,), on, scheduler, prefers_gpu, to)
     if free and (again := asked.reading_asked([root], rung, _makes_on(rung))):
         with asked.paused():
             return compute(again[0], rung, to=to)
@@ -158,7 +159,7 @@ def _reading_kept(
     known: Plans | None,
 ) -> Any:
     """The value of ``root``, made of what is kept as far as it can be."""
-    rung = rung_of([root], on, scheduler, prefers_gpu)
+    rung = rung_of([root], on, scheduler, prefers_gpu, to)
     again = asked.reading_asked([root], rung, _makes_on(rung))
     with asked.paused():
         if again is None:
@@ -254,7 +255,7 @@ def compute_all(
     if free and (few := call.all_called(roots, on, scheduler, prefers_gpu, to)):
         return few
     check_laws(roots)
-    rung = rung_of(roots, on, scheduler, prefers_gpu)
+    rung = rung_of(roots, on, scheduler, prefers_gpu, to)
     check_place(to, rung)
     kept_there = kept_values(roots, rung, lambda here: planned_on(roots, here, None))
     if kept_there is not None:
@@ -287,11 +288,3 @@ def compute_all(
     each = [parts(root) if is_pair(root) else (root,) for root in roots]
     found = iter(kept.values([one for some in each for one in some], values))
     return [joined(list(islice(found, len(some)))) for some in each]
-
-
-def rung_of(roots: Sequence[Expr], on: Any, scheduler: Any, prefers_gpu: bool) -> Rung:
-    """The rung for all of ``roots``, as for one that visits as much as they together."""
-    visited = [direct.visited(root) for root in roots]
-    sizes = [direct.elements(root) for root in roots]
-    widest = visited[sizes.index(max(sizes))]
-    return resolve(on, scheduler, sum(sizes), prefers_gpu, widest.dtype, client_of(roots))

@@ -83,15 +83,30 @@ def _of_now(array: A, expr: Expr) -> Expr:
     """
     if type(expr) is not Leaf or math.prod(expr.shape) > COPIED:
         return expr
-    values = seen(expr) if type(expr.source) is Stored else None
+    values = _seen_anywhere(expr)
     if values is None:
         return expr
     array._copied += values.nbytes
     if array._copied > max(expr.source.buffer.nbytes, LITTLE):  # type: ignore[union-attr]
         return expr
-    copy = np.array(values, order="C")
-    copy.flags.writeable = False
+    copy = values.copy(order="C")
+    if type(copy) is np.ndarray:
+        copy.flags.writeable = False
     return whole(Stored(copy, expr.dtype, True), expr.shape)
+
+
+def _seen_anywhere(leaf: Leaf) -> Any:
+    """The values of ``leaf`` where they lie, on a GPU, too; None where they are not at hand."""
+    source = leaf.source
+    if type(source) is not Stored:
+        return None
+    if not source.on_device:
+        return seen(leaf)
+    buffer, size = source.buffer, source.buffer.itemsize
+    if not buffer.flags.c_contiguous or 0 in leaf.shape or min(leaf.strides, default=0) < 0:
+        return None
+    steps = tuple([step * size for step in leaf.strides])
+    return type(buffer)(leaf.shape, buffer.dtype, buffer.data + leaf.offset * size, steps)
 
 
 def setitem(self: A, item: Any, value: Any) -> None:

@@ -8,11 +8,13 @@ from typing import Any
 from ...expr.nodes import Expr
 from ..clusters.asked.holding import held_on
 from ..clusters.roster import worker_addresses
-from ..compute import planned_on, rung_of
+from ..compute import planned_on
 from ..keeping.where import folder
 from ..progress.watch import telling
+from ..results import ResultMemory
 from ..routines.strictness import check_laws
 from ..rungs import Rung
+from ..stepwise.on_host import rung_of
 from .held import futures_of_all
 
 
@@ -23,7 +25,7 @@ def persisted(
 
     Nor where a directory keeps what is computed: that passes through this process.
     """
-    rung = rung_of(roots, on, scheduler, prefers_gpu)
+    rung = rung_of(roots, on, scheduler, prefers_gpu, ResultMemory.OF_RUNG)
     if rung.kind != "client" or folder.get() is not None or not roots:
         return None, rung
     check_laws(roots)

@@ -33,9 +33,10 @@ from ...expr.push import in_place, places
 from ...expr.views import rebuild
 from ...late import hashlib
 from ...plan.writing import reals
-from ..compute import compute_all, plan_for, rung_of, staged_values
+from ..compute import compute_all, plan_for, staged_values
 from ..foreign.planned import going_on
 from ..rungs import Rung
+from ..stepwise.on_host import rung_of
 
 _AS_THEY_ARE: Final = (Const, Position, Random, Stored)
 _SAY: Final = ("zarr.json", ".zarray", ".zattrs")  # of Zarr, what an array is

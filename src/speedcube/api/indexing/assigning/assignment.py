@@ -22,17 +22,14 @@ from ..keys import Key, check_mask, entries, is_mask, lone_mask, parsed
 from ..places import mask_of
 from ..reading import together
 from ..selection import Selection
-from .at_once import is_little, is_masked_by_itself, numbers_of, places_at_hand, with_numbers
-from .in_place import MADE, REFUSED, wrote_at_once
+from .at_once import is_little, is_masked_by_itself, places_at_hand, with_numbers
+from .home import is_elsewhere, numbers_for
+from .in_place import AT_HAND, MADE, wrote_at_once, wrote_in_place, wrote_one
 from .noting import noted
-from .own_memory import own_memory
 from .strides import between
 from .walking import is_step, to_memory
 
-_NUMBERS: Final = (bool, int, float, np.generic)
 _PLAIN: Final = (bool, int, float)
-_AT_HAND: Final = (*_NUMBERS, np.ndarray)
-_BASIC: Final = (int, slice, type(None), type(Ellipsis))
 
 
 def assign(array: Array, item: Any, value: Any) -> None:
@@ -46,7 +43,7 @@ def assign(array: Array, item: Any, value: Any) -> None:
     hand are copied there by the first assignment (`in_place`).
     """
     array._copied = 0
-    if array._writes > DEPTH and type(item) is int and _wrote_one(array, item, value):
+    if array._writes > DEPTH and type(item) is int and wrote_one(array, item, value):
         return
     item = with_numbers(item)
     if wrote_at_once(array, item, value):
@@ -55,23 +52,30 @@ def assign(array: Array, item: Any, value: Any) -> None:
         raise ShapeError(f"an element is one number, not {np.shape(value)}: assign to a slice")
     if noted(array, item, value):
         return
-    if is_step(value, array, item) or is_little(value, array, array._writes >= DEPTH, item):
-        value, item = numbers_of(value), places_at_hand(item)
+    if _is_made_now(value, array, item):
+        value, item = numbers_for(array, value), places_at_hand(item)
         to_memory(array, item)
         if wrote_at_once(array, item, value, MADE):
             return
     if array._writes >= DEPTH or is_masked_by_itself(item, value, array):
         to_memory(array, item)
-        if array._writes > DEPTH and _wrote_in_place(array, item, value):
+        if array._writes > DEPTH and wrote_in_place(array, item, value):
             return
     items = tuple(map(_as_now, entries(item, array.shape)))
-    if _at_many_places(array, items) and isinstance(value, _AT_HAND):
+    if _at_many_places(array, items) and isinstance(value, AT_HAND):
         to_memory(array, item)
-        if _wrote_in_place(array, item, value):
+        if wrote_in_place(array, item, value):
             return
     writes = 1 if array._writes > DEPTH else min(array._writes + 1, DEPTH)
     array._rebind(_with(array, items, _cast(value, array)))
     array._writes = writes
+
+
+def _is_made_now(value: Any, array: Array, item: Any) -> bool:
+    """Whether ``value`` is lazy, and computed there and then for ``array``."""
+    if type(value) is not Array or is_elsewhere(value, array):
+        return False
+    return is_step(value, array, item) or is_little(value, array, array._writes >= DEPTH, item)
 
 
 def _names_one(array: Array, item: Any) -> bool:
@@ -88,48 +92,6 @@ def _at_many_places(array: Array, items: tuple[Any, ...]) -> bool:
         return False
     axes = [k for k, one in enumerate(items) if not isinstance(one, slice)]
     return len(axes) == len(items) == array.ndim
-
-
-def _wrote_in_place(array: Array, item: Any, value: Any) -> bool:
-    """Whether ``value`` could be written into the array's own memory, and was."""
-    keys = item if isinstance(item, tuple) else (item,)
-    if not isinstance(value, _AT_HAND) or not all(map(_in_host_memory, keys)):
-        return False
-    array._plans, array._name = {}, None  # plans refer to it
-    memory = own_memory(array)
-    if memory is None:
-        return False
-    on_gpu = not isinstance(memory, np.ndarray)
-    if on_gpu and not (isinstance(value, _NUMBERS) and all(type(one) in _BASIC for one in keys)):
-        return False  # there the last of equal indices need not count
-    entries(item, array.shape)
-    try:
-        with np.errstate(all="ignore"):  # as where it is lazy
-            memory[item] = value
-    except REFUSED:  # what assigns otherwise says why
-        if on_gpu:
-            raise
-        return False
-    return True
-
-
-def _wrote_one(array: Array, number: int, value: Any) -> bool:
-    """The same for a ``number`` of the first axis, as loops have it: with fewer questions."""
-    if type(value) not in _PLAIN or not array.shape:
-        return False
-    array._plans, array._name = {}, None
-    memory = own_memory(array)
-    if type(memory) is not np.ndarray or not -len(memory) <= number < len(memory):
-        return False
-    try:
-        memory[number] = value
-    except REFUSED:  # what assigns otherwise says why
-        return False
-    return True
-
-
-def _in_host_memory(one: Any) -> bool:
-    return one is None or one is Ellipsis or isinstance(one, (slice, list, *_AT_HAND))
 
 
 def _with(array: Array, items: tuple[Any, ...], value: Array) -> Array:

@@ -49,7 +49,7 @@ def is_little(value: Any, array: Array, in_memory: bool, item: Any) -> bool:
     Or whether it is one of several values that are assigned at places, as a part of ``item`` says:
     it may read the array at others, and so would each do those before.
     """
-    if type(value) is not Array or value is array or value.size > NUMBERS or value._gpu:
+    if type(value) is not Array or value is array or value.size > NUMBERS:
         return False
     pieces = getattr(array._expr, "source", None)
     read = isinstance(pieces, Piecewise)
@@ -182,8 +182,8 @@ def _index_at_hand(one: Array) -> Any:
     return number_at_hand(one)
 
 
-def numbers_of(value: Array) -> NDArray[Any]:
+def numbers_of(value: Array, on: Any = None) -> NDArray[Any]:
     """The numbers of ``value``, which is made of nothing else from now on."""
-    numbers = np.asarray(value.compute())
+    numbers = np.asarray(value.compute(on))
     value._rebind(asarray(numbers))
     return numbers

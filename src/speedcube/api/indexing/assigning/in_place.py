@@ -18,9 +18,10 @@ from ....expr.nodes import Expr, Stored, whole
 from ....expr.pairs.node import is_pair, of_pairs_in, parts
 from ....expr.sources.at_hand import seen
 from ...array import Array
-from ...methods.evaluation import in_memory
 from ..items import DEPTH
+from ..keys import entries
 from .at_once import is_plain, number_at_hand
+from .home import on_device, to_own_memory
 from .own_memory import own_memory
 
 SMALL: Final = 1 << 14  # elements of an array that is copied by an assignment: 10 us
@@ -28,6 +29,9 @@ SMALL: Final = 1 << 14  # elements of an array that is copied by an assignment: 
 MADE: Final = 1 << 17
 LAZY: Final = 2  # assignments after which one of few operations is computed for the next
 _NODES: Final = 64
+_NUMBERS: Final = (bool, int, float, np.generic)
+AT_HAND: Final = (*_NUMBERS, np.ndarray)  # kinds of values that need not be computed
+_BASIC: Final = (int, slice, type(None), type(Ellipsis))
 _PLAIN: Final = frozenset((bool, int, float))
 _KEYS: Final = (int, slice, list, type(None), type(Ellipsis), np.generic, np.ndarray)
 _MOSTLY: Final = frozenset((int, slice))  # the kinds of keys that most have
@@ -66,6 +70,52 @@ def wrote_at_once(array: Array, item: Any, value: Any, most: int = SMALL) -> boo
     except REFUSED:
         return False
     return True
+
+
+def wrote_in_place(array: Array, item: Any, value: Any) -> bool:
+    """Whether ``value`` could be written into the array's own memory, and was."""
+    keys = item if isinstance(item, tuple) else (item,)
+    if not all(map(_in_host_memory, keys)):
+        return False
+    array._plans, array._name = {}, None  # plans refer to it
+    memory = own_memory(array)
+    if memory is None:
+        return False
+    on_gpu = not isinstance(memory, np.ndarray)
+    if on_gpu:
+        if not all([type(one) in _BASIC for one in keys]):
+            return False  # there the last of equal indices need not count
+        value = on_device(value, memory)
+    if not isinstance(value, (*AT_HAND, type(memory))):
+        return False
+    entries(item, array.shape)
+    try:
+        with np.errstate(all="ignore"):  # as where it is lazy
+            memory[item] = value
+    except REFUSED:  # what assigns otherwise says why
+        if on_gpu and isinstance(value, _NUMBERS):
+            raise
+        return False
+    return True
+
+
+def wrote_one(array: Array, number: int, value: Any) -> bool:
+    """The same for a ``number`` of the first axis, as loops have it: with fewer questions."""
+    if type(value) not in _PLAIN or not array.shape:
+        return False
+    array._plans, array._name = {}, None
+    memory = own_memory(array)
+    if type(memory) is not np.ndarray or not -len(memory) <= number < len(memory):
+        return False
+    try:
+        memory[number] = value
+    except REFUSED:  # what assigns otherwise says why
+        return False
+    return True
+
+
+def _in_host_memory(one: Any) -> bool:
+    return one is None or one is Ellipsis or isinstance(one, (slice, list, *AT_HAND))
 
 
 def is_cast_alike(value: Any, dtype: str) -> bool:
@@ -110,8 +160,7 @@ def settle(array: Array) -> bool:
         return False
     if not is_short(expr, _NODES) or not all(map(is_plain, below(expr))):
         return False
-    array._rebind(in_memory(array))
-    array._writes = DEPTH + 1
+    to_own_memory(array)
     return True
 
 

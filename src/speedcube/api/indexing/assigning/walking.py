@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
-
-from ....engine.machine import free_memory, gpu_count
+from ....engine.machine import free_memory
 from ....expr.graph import few_below
 from ....expr.nodes import Deferred, Piecewise, Stored, Tiled
 from ....expr.piecewise.assigned import writes_of
 from ...array import Array
-from ...methods.evaluation import in_memory
 from ..items import DEPTH
 from .at_once import NUMBERS
+from .home import to_own_memory
 from .in_place import LAZY
 from .noting import box_of
 
@@ -30,8 +28,7 @@ def to_memory(array: Array, item: Any) -> None:
     """Compute ``array`` to memory of its own for ``item``, if it is not there and fits."""
     if array._writes <= DEPTH and _fits(array):
         _note(array, item)
-        array._rebind(in_memory(array))
-        array._writes = DEPTH + 1
+        to_own_memory(array)
 
 
 def _fits(array: Array) -> bool:
@@ -44,13 +41,13 @@ def is_step(value: Any, array: Array, item: Any) -> bool:
     As where a loop walks over it, or takes every other element. What is read of files, or does not
     fit, stays lazy.
     """
-    if type(value) is not Array or value is array or value._gpu:
+    if type(value) is not Array or value is array:
         return False
     if not NUMBERS < value.size <= array.size:
         return False
     strided = _has_steps(item)
     if array._writes <= DEPTH:
-        early = strided and array._writes >= LAZY and not array._gpu and not gpu_count()
+        early = strided and array._writes >= LAZY and not array._gpu
         return early and _reads(value, array, Piecewise) and _fits(array) and _fits(value)
     if not (strided or (array._walk is not None and array._walk[1])):
         return False
@@ -85,5 +82,5 @@ def _reads(value: Array, array: Array, kind: type[Stored | Piecewise]) -> bool:
     if any([isinstance(one, _FILES) for one in sources]):
         return False
     if isinstance(source, Stored):
-        return type(source.buffer) is np.ndarray and any([one is source for one in sources])
+        return any([one is source for one in sources])
     return any([one is source for one in nodes])
