@@ -315,7 +315,7 @@ def test_numbers_of_the_first_axis_are_written_in_place_at_once(
     x, want = sc.zeros((DEPTH + 60, 3), dtype="int32"), np.zeros((DEPTH + 60, 3), "int32")
     for k in range(DEPTH + 1):
         x[k] = want[k] = k
-    monkeypatch.setattr(assignment, "_wrote_in_place", None)  # not asked
+    monkeypatch.setattr(assignment, "wrote_in_place", None)  # not asked
     for k in range(DEPTH + 1, len(want)):
         x[k] = want[k] = k
     for key, value in ((-1, True), (-len(want), 7), (5, 2.75)):

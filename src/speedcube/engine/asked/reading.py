@@ -90,6 +90,17 @@ class _SoonRead:
 SOON_READ: Final[Container[int]] = _SoonRead()
 
 
+class _KeptOnHost:
+    """The ids of what is kept in the host's memory."""
+
+    def __contains__(self, name: object) -> bool:
+        one = _state.kept.get(name)  # type: ignore[call-overload]
+        return one is not None and not one.on_gpu
+
+
+KEPT_ON_HOST: Final[Container[int]] = _KeptOnHost()
+
+
 def drop() -> None:
     """Keep nothing any more."""
     _state.clear()

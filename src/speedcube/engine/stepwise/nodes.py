@@ -27,7 +27,7 @@ from ...expr.nodes import (
 from ...expr.pairs.node import is_pair, parts
 
 _MOST_NODES: Final = 1 << 17
-_READ: Final = frozenset((Const, Position, Random, Map, Leaf, Reduced, Scanned, Through, Piecewise))
+READ: Final = frozenset((Const, Position, Random, Map, Leaf, Reduced, Scanned, Through, Piecewise))
 
 
 def is_made_of_few(root: Expr, most: int) -> bool:
@@ -57,7 +57,7 @@ def few_nodes(roots: Sequence[Expr], most: int) -> list[Node] | None:
             if type(source) is Stored:
                 if type(source.buffer) is not np.ndarray:
                     return None
-            elif type(source) not in _READ:
+            elif type(source) not in READ:
                 return None
         elif type(node) is Map and node.op == "complex":
             return None

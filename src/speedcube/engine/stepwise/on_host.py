@@ -8,19 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any, Final
 
-from ...expr.nodes import Expr, Leaf, Map
+import numpy as np
+
+from ...expr.graph import few_below
+from ...expr.nodes import Expr, Leaf, Map, Node, Stored
 from ...expr.pairs.node import is_pair, parts
 from ...plan.costs import LAUNCH, of_node
+from ..asked.reading import KEPT_ON_HOST
 from ..foreign.held import client_of
 from ..results import ResultMemory
 from ..routines import direct
 from ..rungs import Rung, resolve
 from .choice import Limits
-from .nodes import few_nodes
+from .nodes import READ
 
 _KINDS: Final = frozenset(("gpu", "gpus"))
+_NODES: Final = 1 << 15
 _NODE: Final = LAUNCH / 4  # nanoseconds that the elements of one node may take
 
 
@@ -43,11 +49,8 @@ def where_few_lie(rung: Rung, roots: Sequence[Expr], to: str | ResultMemory = "n
     """One core, if ``rung`` is a GPU's and ``roots`` are few elements from the host ``to`` it."""
     if rung.kind not in _KINDS or to != "numpy" or rung.cores or Limits.several <= 0:
         return rung
-    reals = [one for root in roots for one in (parts(root) if is_pair(root) else (root,))]
-    nodes = few_nodes(reals, Limits.several)
-    if nodes is None or any(of_elements(node) > _NODE for node in nodes):
-        return rung
-    return on_one_core(rung)
+    few = all([_is_of_few(one) for root in roots for one in _reals(root)])
+    return on_one_core(rung) if few else rung
 
 
 def on_one_core(rung: Rung) -> Rung:
@@ -56,11 +59,26 @@ def on_one_core(rung: Rung) -> Rung:
     return replace(rung, name="core", kind="core", workers=1, devices=(), reason=reason)
 
 
-def of_elements(node: object) -> float:
-    """Nanoseconds that the elements of ``node`` take on a core, of single operations."""
-    if not isinstance(node, (Leaf, Map)):
-        return 0.0
-    count = 1
-    for n in node.shape:
-        count *= n
-    return of_node(node) * count
+def _reals(root: Expr) -> tuple[Expr, ...]:
+    return parts(root) if is_pair(root) else (root,)
+
+
+def _is_of_few(root: Expr) -> bool:
+    """Whether all that ``root`` is made of from now on is little, and lies on the host."""
+    return few_below(root, _NODES, KEPT_ON_HOST, _is_little) is not None
+
+
+def _is_little(node: Node) -> bool:
+    """Whether a core makes ``node`` sooner than a GPU begins to."""
+    count = prod(node.shape)
+    if count > Limits.several:
+        return False
+    if type(node) is Leaf:
+        source = node.source
+        on_host = type(source) in READ if type(source) is not Stored else _is_numpys(source)
+        return on_host and of_node(node) * count <= _NODE
+    return type(node) is not Map or (node.op != "complex" and of_node(node) * count <= _NODE)
+
+
+def _is_numpys(source: Stored) -> bool:
+    return type(source.buffer) is np.ndarray
