@@ -49,8 +49,8 @@ def _is_on_host(array: Array) -> bool:
 
 
 def is_elsewhere(value: Array, array: Array) -> bool:
-    """Whether ``value`` prefers a GPU, and ``array`` does not lie there."""
-    return value._gpu and not (array._gpu and array._writes > DEPTH)
+    """Whether ``value`` prefers a GPU, and ``array`` lies on the host."""
+    return value._gpu and not array._gpu and array._writes > DEPTH
 
 
 def numbers_for(array: Array, value: Array) -> Any:
