@@ -24,7 +24,7 @@ from ..reading import together
 from ..selection import Selection
 from .at_once import is_little, is_masked_by_itself, places_at_hand, with_numbers
 from .home import is_elsewhere, numbers_for
-from .in_place import AT_HAND, MADE, wrote_at_once, wrote_in_place, wrote_one
+from .in_place import AT_HAND, MADE, wrote_at_once, wrote_in_place, wrote_much, wrote_one
 from .noting import noted
 from .strides import between
 from .walking import is_step, to_memory
@@ -55,7 +55,7 @@ def assign(array: Array, item: Any, value: Any) -> None:
     if _is_made_now(value, array, item):
         value, item = numbers_for(array, value), places_at_hand(item)
         to_memory(array, item)
-        if wrote_at_once(array, item, value, MADE):
+        if wrote_at_once(array, item, value, MADE) or wrote_much(array, item, value):
             return
     if array._writes >= DEPTH or is_masked_by_itself(item, value, array):
         to_memory(array, item)

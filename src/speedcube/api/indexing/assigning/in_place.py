@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....expr.graph import below, is_short
-from ....expr.nodes import Expr, Stored, whole
+from ....expr.nodes import Expr, Leaf, Stored, whole
 from ....expr.pairs.node import is_pair, of_pairs_in, parts
 from ....expr.sources.at_hand import seen
 from ...array import Array
@@ -27,6 +27,7 @@ from .own_memory import own_memory
 SMALL: Final = 1 << 14  # elements of an array that is copied by an assignment: 10 us
 # The same for numbers that were computed for that: what is left lazy instead takes 100 us and more.
 MADE: Final = 1 << 17
+_PART: Final = 8  # of an array: of so much of it, it is copied for an assignment
 LAZY: Final = 2  # assignments after which one of few operations is computed for the next
 _NODES: Final = 64
 _NUMBERS: Final = (bool, int, float, np.generic)
@@ -97,6 +98,23 @@ def wrote_in_place(array: Array, item: Any, value: Any) -> bool:
             raise
         return False
     return True
+
+
+def wrote_much(array: Array, item: Any, value: Any) -> bool:
+    """Whether ``value``, a good part of ``array``, was written; into a copy if others look at it.
+
+    To make all of it of what it was and ``value`` takes as long, and kernels for that.
+    """
+    if array._writes <= DEPTH or value.size * _PART < array.size:
+        return False
+    if wrote_in_place(array, item, value):
+        return True
+    source = array._expr.source if type(array._expr) is Leaf else None
+    if type(source) is not Stored or source.buffer.shape != array.shape:
+        return False
+    array._expr = whole(Stored(source.buffer.copy(), source.dtype, True), array.shape)
+    del source
+    return wrote_in_place(array, item, value)
 
 
 def wrote_one(array: Array, number: int, value: Any) -> bool:
