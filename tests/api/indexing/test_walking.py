@@ -211,3 +211,42 @@ def test_elements_of_arrays_in_memory_are_refused_as_those_of_others(
     with pytest.raises(error, match=f"{value} cannot be an element of dtype int8"):
         x[1] = value
     np.testing.assert_array_equal(x, kept)
+
+
+def _red_black(u: Any) -> Any:
+    for _ in range(6):
+        for k in (1, 2):
+            beside = u[k + 1 :: 2][: len(u[k:-1:2])] + u[k - 1 : -1 : 2][: len(u[k:-1:2])]
+            u[k:-1:2] += 0.3 * (beside - 2 * u[k:-1:2])
+    return u
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_part_is_written_into_a_copy_where_others_look_at_the_array(dtype: str) -> None:
+    """``beside`` reads the memory of the step before: what is written goes to another one."""
+    given = RNG.normal(size=(600, 501)).astype(dtype)
+    ours = _red_black(sc.array(given))
+    assert isinstance(_source(ours), Stored)  # not an array of pieces, for which kernels are made
+    np.testing.assert_array_equal(ours, _red_black(given.copy()))
+
+
+def test_who_looks_at_an_array_keeps_what_it_had() -> None:
+    given = RNG.normal(size=(600, 501))
+    ours, want = _red_black(sc.array(given)), _red_black(given.copy())
+    view, made, had = ours[5:], ours * 2, want.copy()
+    memory = _source(ours).buffer
+    ours[1:-1:2] += ours[:-2:2]
+    want[1:-1:2] += want[:-2:2]
+    assert _source(ours).buffer is not memory
+    np.testing.assert_array_equal(ours, want)
+    np.testing.assert_array_equal(view, had[5:])
+    np.testing.assert_array_equal(made, had * 2)
+    np.testing.assert_array_equal(memory, had)
+
+
+def test_a_small_part_does_not_copy_the_array() -> None:
+    x = _red_black(sc.array(RNG.normal(size=(600, 501))))
+    view, memory = x[5:], _source(x).buffer
+    x[1:40:2] += x[:39:2]
+    assert isinstance(_source(x), Piecewise)
+    np.testing.assert_array_equal(view, memory[5:])

@@ -22,7 +22,7 @@ from ...methods.evaluation import in_memory
 from ..items import DEPTH
 from .at_once import numbers_of
 
-HOST: Final = 1 << 20  # elements of an array that stays on the host
+HOST: Final = 1 << 19  # elements of an array that stays on the host
 
 
 def to_own_memory(array: Array) -> None:
