@@ -16,29 +16,38 @@ from ....engine.results import ResultMemory
 from ....engine.rungs import Rung
 from ....engine.staging.sent import sent
 from ....engine.stepwise.on_host import on_one_core, rung_of
-from ....expr.nodes import Leaf, Stored
+from ....expr.graph import few_below
+from ....expr.nodes import Leaf, Node, Stored
 from ...array import Array
 from ...methods.evaluation import in_memory
 from ..items import DEPTH
 from .at_once import numbers_of
 
 HOST: Final = 1 << 19  # elements of an array that stays on the host
+_NODES: Final = 1 << 12
 
 
 def to_own_memory(array: Array) -> None:
     """Compute ``array`` to memory of its own."""
-    array._rebind(in_memory(array, rung_for(array)))
+    array._rebind(in_memory(array, _rung_for(array, array)))
     array._writes = DEPTH + 1
 
 
-def rung_for(array: Array) -> Rung | None:
-    """What computes for the memory that ``array`` has, or is to have; None: as everywhere."""
+def _rung_for(array: Array, value: Array) -> Rung | None:
+    """What makes ``value`` where ``array`` lies, or is to lie; None: what computes everywhere."""
     if not gpu_count() or array._gpu:
+        return None
+    if few_below(value._expr, _NODES, fits=_is_readable) is None:
         return None
     rung = rung_of((array._expr,), None, None, False, ResultMemory.OF_RUNG)
     if not rung.devices or rung.cores:
         return None
     return on_one_core(rung) if array.size <= HOST or _is_on_host(array) else None
+
+
+def _is_readable(node: Node) -> bool:
+    """Whether a core can read ``node``: a mask may have been counted on a GPU."""
+    return type(node) is not Leaf or type(node.source) is not Stored or not node.source.on_device
 
 
 def _is_on_host(array: Array) -> bool:
@@ -61,7 +70,7 @@ def numbers_for(array: Array, value: Array) -> Any:
             value._rebind(made)
         leaf = made._expr  # of complex numbers it is a pair
         return leaf.source.buffer if type(leaf) is Leaf and type(leaf.source) is Stored else value
-    return numbers_of(value, rung_for(array))
+    return numbers_of(value, _rung_for(array, value))
 
 
 def on_device(value: Any, memory: Any) -> Any:
