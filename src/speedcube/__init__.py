@@ -220,6 +220,7 @@ from .api.tracing import *  # noqa: F403  (its own list of names)
 from .api.tracing import __all__ as _traced
 from .fft import twins as _spectrum_twins  # noqa: F401
 from .interop.plain_dask import on
+from .interop.words import with_dasks_names as _with_dasks_names
 from .linalg import twins as _matrix_twins  # noqa: F401
 from .linalg.contraction import tensordot
 from .linalg.einsum import einsum, einsum_path
@@ -535,5 +536,6 @@ def __dir__() -> list[str]:
     return [*__all__, *special]
 
 
+globals().update(_with_dasks_names(globals()))
 _give_methods(value for value in tuple(globals().values()) if callable(value))
 _early.loaded()

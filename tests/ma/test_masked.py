@@ -293,3 +293,18 @@ def test_dasks_names_are_there() -> None:
     made |= {"masked_greater", "masked_greater_equal", "masked_less", "masked_less_equal"}
     assert made - ours <= {"derived_from"}
     assert len(made) >= 22
+
+
+def test_copies_may_be_asked_for() -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    for name in ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal"):
+        ours = getattr(sc.ma, f"masked_{name}")(sc.asarray(x), 2, copy=False)
+        np.testing.assert_array_equal(ours.mask.compute(), _mask(name, x))
+    assert sc.ma.masked_where(x > 1, sc.asarray(x), copy=False).count().compute() == 1
+    assert sc.ma.masked_invalid(sc.asarray([np.nan, 1.0]), copy=False).count().compute() == 1
+    assert sc.ma.masked_inside(sc.asarray(x), 2, 3, copy=False).count().compute() == 1
+    assert sc.ma.masked_outside(sc.asarray(x), 2, 3, copy=False).count().compute() == 2
+
+
+def _mask(name: str, x: np.ndarray) -> np.ndarray:
+    return np.ma.getmaskarray(getattr(np.ma, f"masked_{name}")(x.copy(), 2))

@@ -15,7 +15,7 @@ from ..errors import ParameterError, ParameterZeroError, ShapeTypeError
 from .calls import checked_axis
 
 
-def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
+def fftfreq(n: int, d: Any = 1.0, device: Any = None, chunks: Any = None) -> Array:
     """Return the frequencies of `fft`'s results, the negative ones last.
 
     Parameters
@@ -26,6 +26,8 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
         The distance between two points.
     device : str, optional
         Where the array is to lie: ``"cpu"``, ``"cuda:0"`` ...
+    chunks : optional
+        Dask's; they are ``.chunks`` of the result.
 
     Returns
     -------
@@ -46,12 +48,12 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
     """
     count = _count("fftfreq", n, device)
     step = _step("fftfreq", count, d)
-    places = arange(count)
+    places = arange(count, chunks=chunks)
     found: Array = where(places < (count - 1) // 2 + 1, places, places - count) * step
     return found
 
 
-def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
+def rfftfreq(n: int, d: Any = 1.0, device: Any = None, chunks: Any = None) -> Array:
     """Return the frequencies of `rfft`'s results.
 
     Parameters
@@ -62,6 +64,8 @@ def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
         The distance between two points.
     device : str, optional
         Where the array is to lie: ``"cpu"``, ``"cuda:0"`` ...
+    chunks : optional
+        Dask's; they are ``.chunks`` of the result.
 
     Returns
     -------
@@ -81,7 +85,7 @@ def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
     array([0.  , 0.25, 0.5 ])
     """
     count = _count("rfftfreq", n, device)
-    found: Array = arange(count // 2 + 1) * _step("rfftfreq", count, d)
+    found: Array = arange(count // 2 + 1, chunks=chunks) * _step("rfftfreq", count, d)
     return found
 
 

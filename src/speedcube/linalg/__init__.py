@@ -9,6 +9,7 @@ from numpy.linalg import LinAlgError
 
 from ..api.dot import vecdot
 from ..api.namespace.axes import matrix_transpose
+from ..interop.words import with_dasks_names as _with_dasks_names
 from .chains import matrix_power, multi_dot
 from .compressed import svd_compressed
 from .contraction import tensordot
@@ -20,6 +21,8 @@ from .of_dask import lu, sfqr, solve_triangular, tsqr
 from .products import matmul
 from .solving import inv, lstsq, pinv, solve, tensorinv, tensorsolve
 from .standard import cross, diagonal, outer, trace
+
+globals().update(_with_dasks_names(globals()))
 
 __all__ = [
     "LinAlgError",

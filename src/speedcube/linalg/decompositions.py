@@ -32,7 +32,7 @@ class QRResult(NamedTuple):
     R: Array
 
 
-def cholesky(a: Any, /, *, upper: bool = False, lower: bool | None = None) -> Array:
+def cholesky(a: Any, *, upper: bool = False, lower: bool | None = None) -> Array:
     """The Cholesky factors of positive definite matrices, of which one triangle is read.
 
     Parameters

@@ -65,7 +65,7 @@ def solve(a: Any, b: Any) -> Array:
     return routine("solve", [x, y], [shape], dtype)[0]
 
 
-def inv(a: Any, /) -> Array:
+def inv(a: Any) -> Array:
     """Invert square matrices.
 
     Parameters

@@ -4,6 +4,7 @@ A masked array is a pair: values, and whether they count. Both are arrays of spe
 of their operations hold.
 """
 
+from ..interop.words import with_dasks_names as _with_dasks_names
 from . import operators as _operators  # noqa: F401  (which it gives MaskedArray)
 from .arrays import MaskedArray
 from .functions import (
@@ -48,6 +49,7 @@ from .named import (
 )
 
 globals().update(_FUNCTIONS)  # sum, mean ...: methods as functions
+globals().update(_with_dasks_names(globals()))
 
 __all__ = [
     "MaskError",

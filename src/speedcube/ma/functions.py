@@ -38,7 +38,7 @@ def masked_array(
     return MaskedArray(values, either(array._mask, own), fill)
 
 
-def masked_where(condition: Any, a: Any) -> MaskedArray:
+def masked_where(condition: Any, a: Any, copy: Any = True) -> MaskedArray:
     """``a``, masked where ``condition`` holds."""
     array, (values, mask) = masked_of(a), pair_of(condition)
     wanted = array_of(values).astype("bool").copy()
@@ -60,7 +60,7 @@ def _compared(op: str, x: Any, value: Any) -> MaskedArray:
     return masked_where(getattr(np, op)(masked_of(x), value), x)
 
 
-def masked_equal(x: Any, value: Any) -> MaskedArray:
+def masked_equal(x: Any, value: Any, copy: Any = True) -> MaskedArray:
     """``x``, masked where it equals ``value``, which becomes the fill value."""
     if np.shape(value):
         raise ParameterError("masked_equal takes one number as value, not an array")
@@ -69,32 +69,32 @@ def masked_equal(x: Any, value: Any) -> MaskedArray:
     return result
 
 
-def masked_not_equal(x: Any, value: Any) -> MaskedArray:
+def masked_not_equal(x: Any, value: Any, copy: Any = True) -> MaskedArray:
     """``x``, masked where it does not equal ``value``."""
     return _compared("not_equal", x, value)
 
 
-def masked_greater(x: Any, value: Any) -> MaskedArray:
+def masked_greater(x: Any, value: Any, copy: Any = True) -> MaskedArray:
     """``x``, masked where it is above ``value``."""
     return _compared("greater", x, value)
 
 
-def masked_greater_equal(x: Any, value: Any) -> MaskedArray:
+def masked_greater_equal(x: Any, value: Any, copy: Any = True) -> MaskedArray:
     """``x``, masked where it is ``value`` or above."""
     return _compared("greater_equal", x, value)
 
 
-def masked_less(x: Any, value: Any) -> MaskedArray:
+def masked_less(x: Any, value: Any, copy: Any = True) -> MaskedArray:
     """``x``, masked where it is below ``value``."""
     return _compared("less", x, value)
 
 
-def masked_less_equal(x: Any, value: Any) -> MaskedArray:
+def masked_less_equal(x: Any, value: Any, copy: Any = True) -> MaskedArray:
     """``x``, masked where it is ``value`` or below."""
     return _compared("less_equal", x, value)
 
 
-def masked_inside(x: Any, v1: Any, v2: Any) -> MaskedArray:
+def masked_inside(x: Any, v1: Any, v2: Any, copy: Any = True) -> MaskedArray:
     """``x``, masked where it lies between two values, themselves included."""
     least, most = (v2, v1) if v2 < v1 else (v1, v2)
     known = filled(x)
@@ -103,7 +103,7 @@ def masked_inside(x: Any, v1: Any, v2: Any) -> MaskedArray:
     )
 
 
-def masked_outside(x: Any, v1: Any, v2: Any) -> MaskedArray:
+def masked_outside(x: Any, v1: Any, v2: Any, copy: Any = True) -> MaskedArray:
     """``x``, masked where it does not lie between two values, which stay."""
     least, most = (v2, v1) if v2 < v1 else (v1, v2)
     known = filled(x)
@@ -112,7 +112,7 @@ def masked_outside(x: Any, v1: Any, v2: Any) -> MaskedArray:
     )
 
 
-def masked_invalid(a: Any) -> MaskedArray:
+def masked_invalid(a: Any, copy: Any = True) -> MaskedArray:
     """``a``, masked where it is NaN or infinite."""
     array = masked_of(a)
     return MaskedArray(array._data, either(array._mask, isnt_finite(array._data)), array._fill)

@@ -145,7 +145,7 @@ def _entry(one: Any) -> Any:
         return np.asarray(one)
     if isinstance(one, (int, np.integer)):
         return int(one)
-    if isinstance(one, (list, tuple, np.ndarray)):
+    if isinstance(one, (list, tuple, range, np.ndarray)):
         array = _regular(one)
         known: Any = array if array.size or isinstance(one, np.ndarray) else array.astype(np.int64)
     elif isinstance(one, Array) or hasattr(one, "__dlpack__") or hasattr(one, "__array__"):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ParameterError, ParameterTypeError, UnsupportedError
-from ...expr.nodes import Expr
+from ...expr.nodes import Expr, c_strides
 from ...expr.sources.at_hand import element
 from .repr import values
 
@@ -135,6 +135,12 @@ class Values:
         array([0, 1, 2])
         """
         np.asarray(self.compute()).tofile(fid, sep, format)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from an element to the next along each axis, where its values lie in C order."""
+        itemsize = np.dtype(self._expr.dtype).itemsize
+        return tuple(step * itemsize for step in c_strides(self._expr.shape))
 
     def view(self, dtype: Any = None) -> Any:
         """Compute the values, and see their bytes as numbers of another dtype.

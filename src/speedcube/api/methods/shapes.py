@@ -42,10 +42,10 @@ def transpose(self: A, *axes: Any) -> A:
     ndim = len(self._expr.shape)
     several = as_axes(axes[0]) if len(axes) == 1 else axes
     order = several if isinstance(several, tuple) else axes
-    if several is None or not axes:
-        order = tuple(range(ndim))[::-1]
-    order = tuple(build.check_axis(axis, ndim) for axis in order)
     kept = tuple(range(ndim))
+    if several is None or not axes:
+        order = kept[::-1]
+    order = tuple(build.check_axis(axis, ndim) for axis in order)
     if order == kept:
         return self._view(self._expr, self._grid)
     if sorted(order) != list(kept):
@@ -53,7 +53,14 @@ def transpose(self: A, *axes: Any) -> A:
     return self._view(views.transpose(self._expr, order), grids.transposed(self._grid, order))
 
 
-def reshape(self: A, *shape: Any, order: str = "C", copy: bool | None = None) -> A:
+def reshape(
+    self: A,
+    *shape: Any,
+    order: str = "C",
+    copy: bool | None = None,
+    merge_chunks: Any = True,
+    limit: Any = None,
+) -> A:
     """Return the same elements in another shape.
 
     Parameters
@@ -65,6 +72,8 @@ def reshape(self: A, *shape: Any, order: str = "C", copy: bool | None = None) ->
         is ``"F"`` for data that lie so in memory.
     copy : bool, optional
         False refuses what has to be copied when it is computed.
+    merge_chunks, limit : optional
+        Dask's; they decide nothing.
 
     Returns
     -------
@@ -92,16 +101,16 @@ def reshape(self: A, *shape: Any, order: str = "C", copy: bool | None = None) ->
         raise ParameterError("reshape: order 'K' says no order to read the elements in")
     backwards = runs_backwards("reshape", self._expr, order)
     source = views.transpose(self._expr, _reversed(self._expr)) if backwards else self._expr
-    if copy is False and not _in_place(source, new[::-1] if backwards else new):
+    target = new[::-1] if backwards else new
+    if copy is False and isinstance(source, Leaf) and views.reshaped(source, target) is None:
         raise ParameterError(
             f"copy=False is not possible: {self._expr.shape} as {new} needs the elements in "
             "another order than they lie in; leave copy out"
         )
-    if not backwards:
-        expr = views.reshape(source, new)
-        return self._view(expr, grids.reshaped(self._grid, expr.shape, expr.dtype))
-    expr = views.reshape(source, new[::-1])
-    return self._view(views.transpose(expr, _reversed(expr)), None)
+    expr = views.reshape(source, target)
+    if backwards:
+        return self._view(views.transpose(expr, _reversed(expr)), None)
+    return self._view(expr, grids.reshaped(self._grid, expr.shape, expr.dtype))
 
 
 def _reversed(expr: Expr) -> tuple[int, ...]:
@@ -118,10 +127,6 @@ def runs_backwards(name: str, expr: Expr, order: Any) -> bool:
     kept = [(n, s) for n, s in zip(expr.shape, expr.strides, strict=True) if n != 1]
     shape, strides = tuple(n for n, _ in kept), tuple(s for _, s in kept)
     return len(kept) > 1 and strides == c_strides(shape[::-1])[::-1]
-
-
-def _in_place(expr: Expr, shape: tuple[int, ...]) -> bool:
-    return not isinstance(expr, Leaf) or views.reshaped(expr, shape) is not None
 
 
 def ravel(self: A, order: str = "C") -> A:
@@ -170,14 +175,12 @@ def squeeze(self: A, axis: Any = None) -> A:
     """
     shape = self._expr.shape
     if not shape and axis in (0, -1):  # which NumPy lets through
-        return self._view(self._expr, self._grid)
-    drop = build.normalise_axes(axis, len(shape)) if axis is not None else None
-    for k in drop or ():
-        if shape[k] != 1:
+        axis = None
+    drop = range(len(shape)) if axis is None else build.normalise_axes(axis, len(shape))
+    for k in drop:
+        if shape[k] != 1 and axis is not None:
             raise ShapeError(f"cannot squeeze axis {k} of size {shape[k]}")
-    item = tuple(
-        0 if n == 1 and (drop is None or k in drop) else slice(None) for k, n in enumerate(shape)
-    )
+    item = tuple(0 if n == 1 and k in drop else slice(None) for k, n in enumerate(shape))
     return self[item]
 
 
@@ -204,9 +207,8 @@ def swapaxes(self: A, axis1: int, axis2: int) -> A:
     >>> sc.ones((2, 3, 4)).swapaxes(0, -1).shape
     (4, 3, 2)
     """
-    ndim = len(self._expr.shape)
-    first, second = (build.check_axis(k, ndim) for k in (axis1, axis2))
-    order = list(range(ndim))
+    order = list(range(len(self._expr.shape)))
+    first, second = (build.check_axis(k, len(order)) for k in (axis1, axis2))
     order[first], order[second] = second, first
     return transpose(self, order)
 

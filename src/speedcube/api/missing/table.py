@@ -39,7 +39,7 @@ LATER: Final[dict[str, str]] = {}
 # Of NumPy's arrays: what ours have not.
 METHODS: Final[dict[str, str]] = {
     "arrays have no memory of their own before they are computed: of x.compute()": """
-        base byteswap ctypes data flags getfield setfield setflags strides""",
+        base byteswap ctypes data flags getfield setfield setflags""",
     "values are computed first: x.compute()": "dump dumps",
 }
 
