@@ -6,8 +6,6 @@ here is refused with its name (`methods.numpy_protocol`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
 from typing import Any, Final
 
 import numpy as np
@@ -48,23 +46,6 @@ def _shares(a: Any, b: Any, max_work: int = 0) -> bool:
     return own_memory.may_share_memory(a, b)
 
 
-def _into(theirs: Callable[..., None], ours: Callable[..., None]) -> Callable[..., None]:
-    """``ours``, or ``theirs`` where NumPy's own array is assigned to: it is written at once."""
-
-    @wraps(ours)
-    def function(array: Any, *args: Any, **keywords: Any) -> None:
-        if not isinstance(array, np.ndarray):
-            return ours(array, *args, **keywords)
-        named = {key: _computed(value) for key, value in keywords.items()}
-        return theirs(array, *map(_computed, args), **named)
-
-    return function
-
-
-def _computed(value: Any) -> Any:
-    return np.asarray(value) if isinstance(value, Array) else value
-
-
 register(
     {
         **{getattr(np, name): getattr(Array, name) for name in ("squeeze", "astype")},
@@ -90,7 +71,7 @@ register(
         },
         **{getattr(np, name): getattr(choosing, name) for name in ("choose", "select")},
         **{
-            getattr(np, name): _into(getattr(np, name), getattr(putting, name))
+            getattr(np, name): getattr(putting, name)
             for name in ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
         },
         **{

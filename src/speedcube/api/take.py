@@ -9,11 +9,12 @@ from ..expr import build, gather
 from ..expr.views import broadcast_shapes, broadcast_to
 from .array import Array, array_of
 from .indexing.places import checked
+from .methods.keywords import put
 from .sources import asarray
 
 
 def take(
-    a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise"
+    a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
 ) -> Array:
     """``a`` at ``indices`` along ``axis``. Nothing is moved: elements are read where needed.
 
@@ -25,8 +26,8 @@ def take(
         that are lazy, and may be out of bounds by what is known of them, are computed once.
     axis : int, optional
         None: of all elements in C order.
-    out : None
-        There is none: the result is lazy.
+    out : Array, optional
+        Takes the result.
     mode : {'raise', 'wrap', 'clip'}
         What is done with indices out of bounds: an error; modulo the extent; the first or last.
 
@@ -47,14 +48,13 @@ def take(
     [0, 40, 20]
     """
     array = asarray(a)
-    if out is not None:
-        raise ParameterError("take writes into no out=: its result is lazy")
     if axis is None:
         array, axis = array.reshape(-1), 0
     array = array if array.ndim else array.reshape(1)  # as NumPy has it
     k = build.check_axis(axis, array.ndim)
     index = checked(_within(indices, array.shape[k], mode), array.shape[k], k)
-    return Array(gather.take(array._expr, index._expr, k), gpu=array._gpu or index._gpu)
+    taken = Array(gather.take(array._expr, index._expr, k), gpu=array._gpu or index._gpu)
+    return put(out, taken, "take")
 
 
 def _within(indices: Any, extent: int, mode: str) -> Any:

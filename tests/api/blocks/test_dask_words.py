@@ -79,3 +79,11 @@ def test_chunks_are_balanced_as_dasks_are(length: int, size: int) -> None:
     assert sc.rechunk(line, (size,), balance=True).chunks == theirs.chunks
     means = [one.map_blocks(lambda b: b * 0 + b.mean()).compute() for one in (ours, theirs)]
     assert np.array_equal(*means)
+
+
+def test_meta_is_an_array_of_no_elements_as_dasks() -> None:
+    x = sc.from_array(np.arange(12.0, dtype="float32").reshape(3, 4), chunks=2)
+    theirs = da.from_array(np.arange(12.0, dtype="float32").reshape(3, 4), chunks=2)._meta
+    assert (type(x._meta), x._meta.shape, x._meta.dtype) == (np.ndarray, (0, 0), theirs.dtype)
+    added = x.map_blocks(lambda block: block + 1, meta=x._meta)
+    np.testing.assert_array_equal(added.compute(), (x + 1).compute())

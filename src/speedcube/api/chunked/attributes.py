@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from ...files import write_whole
 from ..pictures.stages import stages_picture
 from .views import BlockView, PointView
@@ -20,6 +22,7 @@ class Gridded:
     __slots__ = ()
     to_device: Any
     plan: Any
+    dtype: Any
 
     @property
     def chunks(self) -> tuple[tuple[int, ...], ...]:
@@ -54,6 +57,11 @@ class Gridded:
     def vindex(self) -> PointView:
         """Elements at points: ``x.vindex[i, j]`` has an element for each pair of numbers."""
         return PointView(self)
+
+    @property
+    def _meta(self) -> Any:
+        """An array of no elements with its dtype and axes, as Dask's have: ``meta=x._meta``."""
+        return np.empty((0,) * len(self.chunks), self.dtype)
 
     @property
     def name(self) -> str:

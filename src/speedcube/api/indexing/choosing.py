@@ -10,6 +10,7 @@ from ...errors import AxisError, DTypeError, ParameterError, ParameterTypeError
 from ...expr.views import broadcast_shapes
 from ..array import Array, array_of
 from ..elementwise import where as chosen_by
+from ..methods.keywords import put
 from ..shapes import broadcast_to
 from .places import checked
 from .searching import nonzero
@@ -48,7 +49,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     return nonzero(condition) if x is None else chosen_by(condition, x, y)
 
 
-def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array:
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
     """From several arrays, at each place the element of the one that ``a`` names.
 
     Parameters
@@ -57,8 +58,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array
         Which of ``choices``.
     choices : sequence of array_like
         They broadcast together, and with ``a``.
-    out : None
-        There is none: the result is lazy.
+    out : Array, optional
+        Takes the result.
     mode : {'raise', 'wrap', 'clip'}
         What is done with numbers that there are not: an error, which computes the least and the
         greatest of ``a``; modulo how many there are; the first or the last.
@@ -88,8 +89,6 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array
     count = len(several)
     if not count:
         raise ParameterError("choose takes at least one array to choose from")
-    if out is not None:
-        raise ParameterError("choose writes into no out=: its result is lazy")
     if mode == "raise":
         negative = index.size and index.dtype.kind == "i" and int(index.min()) < 0
         if negative:
@@ -111,7 +110,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array
     chosen = broadcast_to(several[-1].astype(common), shape)
     for k in range(count - 1):
         chosen = chosen_by(index == k, several[k].astype(common), chosen)
-    return chosen
+    return put(out, chosen, "choose")
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:

@@ -15,15 +15,17 @@ from ..namespace.ranges import arange
 from ..shapes import broadcast_to
 from ..take import take
 from .held import elements_of
+from .into import also_into_numpys
 from .places import mask_of, on_host
 
 
+@also_into_numpys
 def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
     """``a.flat[ind] = v``, ``v`` repeated where it is too short.
 
     Parameters
     ----------
-    a : Array
+    a : Array, or an array of NumPy's
     ind : array_like of int
         Positions in C order.
     v : array_like
@@ -54,12 +56,13 @@ def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
     a._rebind(Array(flat.reshape(a.shape)._expr, gpu=a._gpu or flat._gpu, hint=a._grid))
 
 
+@also_into_numpys
 def putmask(a: Array, /, mask: Any, values: Any) -> None:
     """``a.flat[k] = values[k]`` where ``mask`` is true, ``values`` repeated where too short.
 
     Parameters
     ----------
-    a : Array
+    a : Array, or an array of NumPy's
     mask : array_like of bool
         The shape of ``a``.
     values : array_like
@@ -96,12 +99,13 @@ def putmask(a: Array, /, mask: Any, values: Any) -> None:
     _become(a, where(condition.reshape(a.shape), new.astype(a.dtype), a))
 
 
+@also_into_numpys
 def place(arr: Array, mask: Any, vals: Any) -> None:
     """The first elements of ``vals``, in order, where ``mask`` is true, repeated where too few.
 
     Parameters
     ----------
-    arr : Array
+    arr : Array, or an array of NumPy's
     mask : array_like of bool
         As many elements as ``arr``.
     vals : array_like
@@ -134,12 +138,13 @@ def place(arr: Array, mask: Any, vals: Any) -> None:
     _become(arr, where(condition, new.astype(arr.dtype), arr))
 
 
+@also_into_numpys
 def copyto(dst: Array, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """``dst[...] = src``, where ``where`` is true.
 
     Parameters
     ----------
-    dst : Array
+    dst : Array, or an array of NumPy's
     src : array_like
         Broadcast to ``dst``.
     casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}
@@ -185,12 +190,13 @@ def _source(src: Any, dst: Array, where: Any) -> Any:
     return broadcast_to(src, dst.shape)[condition]
 
 
+@also_into_numpys
 def fill_diagonal(a: Array, val: Any, wrap: bool = False) -> None:
     """``val`` at the places whose indices are all the same.
 
     Parameters
     ----------
-    a : Array
+    a : Array, or an array of NumPy's
         Two axes or more; all of one extent where there are more than two.
     val : array_like
         Repeated where it is too short.
@@ -225,12 +231,13 @@ def fill_diagonal(a: Array, val: Any, wrap: bool = False) -> None:
     put(a, np.arange(a.size)[:end:step], val)
 
 
+@also_into_numpys
 def put_along_axis(arr: Array, indices: Any, values: Any, axis: int | None) -> None:
     """``values`` at ``indices`` along ``axis``, each line by its own line of ``indices``.
 
     Parameters
     ----------
-    arr : Array
+    arr : Array, or an array of NumPy's
     indices : array_like of int
         As many axes as ``arr``; they broadcast along the others.
     values : array_like
@@ -283,6 +290,5 @@ def _become(array: Array, other: Array) -> None:
 def _check(array: Any, name: str) -> None:
     if not isinstance(array, Array):
         raise DTypeError(
-            f"speedcube.{name} assigns to a speedcube array, not to {type(array).__name__}: "
-            f"numpy.{name} assigns to a NumPy array"
+            f"{name} assigns to an array of speedcube or of NumPy, not to {type(array).__name__}"
         )
