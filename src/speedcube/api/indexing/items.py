@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import DTypeError, ShapeError
 from ...expr import views
-from ...expr.nodes import Expr, Leaf, Stored, whole
+from ...expr.nodes import Const, Expr, Leaf, Map, Position, Stored, whole
 from ...expr.sources.at_hand import at_number, seen
 from ...expr.through.windows import selected
 from ...interop import chunks as grids
@@ -30,6 +30,11 @@ STEPS: Final = 4
 COPIED: Final = 1 << 14  # elements that are copied when they are read from such memory: 5-10 us
 LITTLE: Final = 1 << 17  # bytes that are copied between two assignments in any case
 
+# Single elements that are read of few that nobody can change, after which all of them are computed:
+# one takes 50 us or more, all of them not much longer.
+READ: Final = 8
+
+_AT_HAND: Final = frozenset((Const, Position, Stored))
 _BASIC: Final = (int, slice, type(None), EllipsisType)
 
 # What `indexing` does: "read" an array at indices and masks, and "assign" to any key.
@@ -37,13 +42,16 @@ _OTHERS: Final[dict[str, Callable[..., Any]]] = {}
 
 
 def register(
-    read: Callable[..., Any], assign: Callable[..., None], settle: Callable[..., bool]
+    read: Callable[..., Any],
+    assign: Callable[..., None],
+    settle: Callable[..., bool],
+    keep: Callable[..., bool],
 ) -> None:
     """Let ``read`` have the keys that are not basic, and ``assign`` all that are assigned to.
 
-    ``settle`` computes few elements to memory.
+    ``settle`` computes few elements to memory, ``keep`` only where nobody can change them.
     """
-    _OTHERS.update(read=read, assign=assign, settle=settle)
+    _OTHERS.update(read=read, assign=assign, settle=settle, keep=keep)
 
 
 def register_at(at: Callable[..., Any]) -> None:
@@ -72,7 +80,20 @@ def getitem(self: A, item: Any) -> A:
         self._writes = min(self._writes + EARLY, DEPTH)
     elif self._writes > DEPTH:
         expr = _of_now(self, expr)
+    elif not expr.shape and not self._writes and _is_made(self._expr) and _read_often(self):
+        return getitem(self, item)
     return self._view(expr, grids.sliced(self._grid, item, expr.shape))
+
+
+def _is_made(expr: Expr) -> bool:
+    """Whether an element of ``expr`` has to be computed."""
+    return type(expr) is Map or type(expr.source) not in _AT_HAND  # type: ignore[union-attr]
+
+
+def _read_often(array: A) -> bool:
+    """Whether so many single elements of ``array`` were read that it is in memory now."""
+    array._copied += 1
+    return array._copied == READ and bool(_OTHERS["keep"](array))
 
 
 def _of_now(array: A, expr: Expr) -> Expr:

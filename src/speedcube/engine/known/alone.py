@@ -78,6 +78,8 @@ def _on_gpu(
 
 def _made_steps(plan: Plan, device: int | None) -> PassSteps:
     asked = {id(result) for result in plan.results}
+    if device is not None and len(plan.passes) > 1:
+        on_gpu.compile_together([one.visited for one in plan.passes if _is_launched(one)], device)
     chains = {chain.end - 1: chain for chain in plan.blocks} if device is None else {}
     seen: set[int] = set()
     steps: list[PassStep] = []
@@ -92,7 +94,7 @@ def _made_steps(plan: Plan, device: int | None) -> PassSteps:
         if k >= inside:
             continue
         launches: on_gpu.DirectLaunches | on_gpu.ResultLaunch | None = None
-        if device is not None and one.together is None and not one.visited.streams:
+        if device is not None and _is_launched(one):
             made = on_gpu.results_launch if one.visited.source is not None else on_gpu.launches_of
             launches = made(one.visited, device)
         reads = {id(source) for source in one.visited.needs}
@@ -101,6 +103,11 @@ def _made_steps(plan: Plan, device: int | None) -> PassSteps:
         steps.append(PassStep(one, launches, tuple(reads - seen - asked)))
         seen |= reads
     return steps[::-1]
+
+
+def _is_launched(one: Pass) -> bool:
+    """Whether a GPU makes ``one`` by launches of its own."""
+    return one.together is None and not one.visited.streams
 
 
 def _run(

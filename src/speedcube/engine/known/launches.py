@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +18,20 @@ from ... import dtypes
 from ...dataclass import dataclass
 from ...expr.nodes import Reduced, StageResult, Stored, c_strides
 from ...kernel.lower.parameters import now, refresh
+from ...kernel.program import Program
 from ...plan.regions import regions_of
 from ...plan.stages import Stage
 from ..boxes import Stop
 from ..finished.launch import OnceForAll
-from ..gpu import Launcher, to_device
+from ..gpu import Launcher, gpu_kernel, to_device
 from ..gpu_records import run_some
+from ..machine import cores
 from ..prepare import Prepared, prepare, prepare_many
 from ..results import values
 from ..staging.packed import Packed
 
 InMemory: TypeAlias = Stored | StageResult
+_COMPILERS: Final = 16  # threads that compile at once
 
 
 class DirectLaunches:
@@ -100,21 +104,29 @@ def _stretches(places: list[tuple[int, int]]) -> list[tuple[Any, int]]:
 
 def launches_of(stage: Stage, device: int) -> DirectLaunches | None:
     """What stores all of ``stage``, region by region; None if it takes more than a launch each."""
-    part = stage.parts[0]
-    if stage.source is not None or not math.prod(stage.shape):
+    if not _is_stored(stage):
         return None
-    strides, size = c_strides(stage.shape), dtypes.itemsize(stage.dtype)
-    kernels = [
-        (prepare(one.stage, one.part, strides, gpu=True), sum(map(int.__mul__, one.at, strides)))
-        for one in regions_of(stage, part)
-    ] or [(prepare(stage, part, None, gpu=True), 0)]
+    size = dtypes.itemsize(stage.dtype)
     found = []
-    for prepared, first in kernels:
+    for prepared, first in _stored(stage):
         launcher = Launcher(prepared, None, device)
         if list(launcher.pieces()) != [(0, prepared.loops[0])]:
             return None
         found.append((prepared, launcher, first * size))
     return DirectLaunches(stage, found)
+
+
+def _is_stored(stage: Stage) -> bool:
+    return stage.source is None and math.prod(stage.shape) > 0
+
+
+def _stored(stage: Stage) -> list[tuple[Prepared, int]]:
+    """What stores each region of ``stage``, and at which of its elements."""
+    part, strides = stage.parts[0], c_strides(stage.shape)
+    return [
+        (prepare(one.stage, one.part, strides, gpu=True), sum(map(int.__mul__, one.at, strides)))
+        for one in regions_of(stage, part)
+    ] or [(prepare(stage, part, None, gpu=True), 0)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +164,8 @@ class ResultLaunch:
 
 def results_launch(stage: Stage, device: int) -> ResultLaunch | None:
     """What makes all results of the reduction ``stage``; None if it takes more than one launch."""
-    part = stage.parts[0]
-    if not isinstance(stage.source, Reduced) or stage.op == "prod" or regions_of(stage, part):
-        return None
-    prepared = prepare_many(stage, part, gpu=True)
-    if prepared is None or prepared.program.sink.dtype != stage.dtype or 0 in stage.shape:
+    prepared = _finished(stage)
+    if prepared is None:
         return None
     launch = OnceForAll(prepared, device)
     if not launch.is_all:
@@ -165,6 +174,38 @@ def results_launch(stage: Stage, device: int) -> ResultLaunch | None:
     sources = {id(source): source for _, source in read}
     places = _stretches([(at, id(source)) for at, source in read])
     return ResultLaunch(stage, launch, places, tuple(sources.values()), device)
+
+
+def _finished(stage: Stage) -> Prepared | None:
+    """What finishes all results of the reduction ``stage`` in one kernel; None where none does."""
+    part = stage.parts[0]
+    if not isinstance(stage.source, Reduced) or stage.op == "prod" or regions_of(stage, part):
+        return None
+    prepared = prepare_many(stage, part, gpu=True)
+    if prepared is None or prepared.program.sink.dtype != stage.dtype or 0 in stage.shape:
+        return None
+    return prepared
+
+
+def compile_together(stages: Sequence[Stage], device: int) -> None:
+    """Compile what the launches of ``stages`` take, several kernels at once.
+
+    NVRTC takes a third of a second for a long one, of one core.
+    """
+    programs: dict[Program, None] = {}
+    for stage in stages:
+        if _is_stored(stage):
+            programs |= {prepared.program: None for prepared, _ in _stored(stage)}
+        elif (prepared := _finished(stage)) is not None:
+            programs[prepared.program] = None
+    threads = min(len(programs), cores(), _COMPILERS)
+    if threads > 1:
+        pool = ThreadPoolExecutor(threads, "speedcube-nvrtc")
+        try:
+            for _ in pool.map(lambda program: gpu_kernel(program, device), programs):
+                pass
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _read(prepared: Prepared, first: int) -> list[tuple[int, InMemory]]:

@@ -13,8 +13,21 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ....engine.asked.unwritten import is_frozen, is_ours_alone
 from ....expr.graph import below, is_short
-from ....expr.nodes import Expr, Leaf, Stored, whole
+from ....expr.nodes import (
+    STAGED,
+    Const,
+    Expr,
+    Leaf,
+    Map,
+    Node,
+    Piecewise,
+    Position,
+    Random,
+    Stored,
+    whole,
+)
 from ....expr.pairs.node import is_pair, of_pairs_in, parts
 from ....expr.sources.at_hand import seen
 from ...array import Array
@@ -34,6 +47,7 @@ _NUMBERS: Final = (bool, int, float, np.generic)
 AT_HAND: Final = (*_NUMBERS, np.ndarray)  # kinds of values that need not be computed
 _BASIC: Final = (int, slice, type(None), type(Ellipsis))
 _PLAIN: Final = frozenset((bool, int, float))
+_NO_FILES: Final = frozenset((Const, Position, Random, Map, Leaf, Piecewise, *STAGED))
 _KEYS: Final = (int, slice, list, type(None), type(Ellipsis), np.generic, np.ndarray)
 _MOSTLY: Final = frozenset((int, slice))  # the kinds of keys that most have
 _CHARS: Final = frozenset("?bBhHiIlLqQefdFD")  # dtypes that have kernels
@@ -180,6 +194,19 @@ def settle(array: Array) -> bool:
         return False
     to_own_memory(array)
     return True
+
+
+def keep(array: Array) -> bool:
+    """The same of what reads no memory that others may write to, and no file."""
+    unwritten = is_short(array._expr, _NODES) and all(map(_is_unwritten, below(array._expr)))
+    return unwritten and settle(array)
+
+
+def _is_unwritten(node: Node) -> bool:
+    source = node.source if type(node) is Leaf else None
+    if type(source) is Stored:
+        return is_frozen(source) or is_ours_alone(source)
+    return source is None or type(source) in _NO_FILES
 
 
 def _copied(expr: Expr) -> NDArray[Any] | None:
