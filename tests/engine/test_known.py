@@ -239,6 +239,27 @@ def test_equal_stages_are_lowered_once() -> None:
     assert tiers.cache_info().misses - kernels <= 2
 
 
+def test_steps_with_a_number_of_their_own_are_lowered_once() -> None:
+    data = np.random.default_rng(5).normal(size=(400, 3000))
+    alike._patterns.clear()
+    kernels = tiers.cache_info().misses
+    same(_stencil(data, [0.5 + 0.1 * k for k in range(20)]))
+    assert len(alike._patterns) == 1
+    same(_stencil(data, [sc.cos(0.1 * k) * 2 for k in range(20)]))
+    assert len(alike._patterns) == 2
+    assert tiers.cache_info().misses - kernels <= 4
+
+
+def test_a_program_with_a_nan_in_it_is_the_same_when_it_is_lowered_again() -> None:
+    x = sc.asarray(np.random.default_rng(6).normal(size=20_000))  # of infinity a sine is NaN
+    same(sc.sin(x[1:]) + x[:-1] * x[1:])
+    kernels = tiers.cache_info().misses
+    alike._patterns.clear()
+    same(sc.sin(x[2:]) + x[:-2] * x[2:])
+    assert len(alike._patterns) == 1
+    assert tiers.cache_info().misses == kernels
+
+
 def test_alike_is_what_has_the_same_bounds_and_places() -> None:
     """Programs that differ by one thing, each beside one that was lowered by itself."""
     a = sc.asarray(np.random.default_rng(7).normal(size=(70, 70)))
@@ -255,6 +276,14 @@ def test_alike_is_what_has_the_same_bounds_and_places() -> None:
         *(sc.take(x, sc.asarray(np.array([3, 1, 2]))) for x in (a[0], r[0][0], r[1][0])),
         *(sc.where(a > 0, x, a) for x in (math.nan, -math.nan, 0.0, -0.0, 1.0)),
         *(sc.clip(a, -x, x).sum() for x in (1.0, 2.0, math.inf)),
+        *(a * sc.sin(x) - sc.exp(sc.cos(x) * 3) for x in (0.1, 0.2, math.nan, math.inf, -0.0)),
+        *((a * sc.sin(x)).sum() for x in (0.1, 0.2, math.nan, -0.0)),
+        *((r[0] * sc.exp(x)).sum() for x in (0.1, 0.2, 30.0, 800.0)),
+        *((r[0].astype("f4") * x).std() for x in (0.1, 3.0, 1e30)),
+        *(sc.full((70, 70), x).sum() for x in (0.1, 3.0, 1e300, math.nan)),
+        *(sc.where(n % 2 == 0, sc.sqrt(x), n) for x in (2.0, 3.0, -1.0, math.inf)),
+        *(sc.where(n % 3 == 0, x, n).mean(axis=0) for x in (2, 3, 2**60)),
+        *((a.astype("f2") * x).max(axis=1) for x in (2.0, 3.0, 1e9)),
     ]
     together = [anew(array, "core") for array in arrays]
     for array, value in zip(arrays, together, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -42,8 +42,10 @@ def of_leaf(leaf: Leaf) -> Bounds:
     """The bounds of what ``leaf`` reads."""
     source = leaf.source
     if isinstance(source, Const):
-        with np.errstate(over="ignore"):
-            value = float(np.array(source.value, source.dtype))
+        value = source.value
+        if source.dtype != "float64" or type(value) is not float:
+            with np.errstate(over="ignore"):
+                value = float(np.array(value, source.dtype))
         return (
             Bounds(value, value, grain_of(value)) if math.isfinite(value) else unknown(source.dtype)
         )
@@ -84,7 +86,12 @@ def analyse(root: Expr) -> Bounds:
     return _bounds(walk(root), of_leaf)[id(root)]
 
 
-def _bounds(nodes: list[Expr], of: Callable[[Leaf], Bounds]) -> dict[int, Bounds]:
+def bounds_of(nodes: Sequence[Expr]) -> dict[int, Bounds]:
+    """The bounds of ``nodes``, each of which stands after its arguments, by their ids."""
+    return _bounds(nodes, of_leaf)
+
+
+def _bounds(nodes: Sequence[Expr], of: Callable[[Leaf], Bounds]) -> dict[int, Bounds]:
     """The bounds of ``nodes``, arguments first; those of leaves as ``of`` says."""
     bounds: dict[int, Bounds] = {}
     for node in nodes:
@@ -93,6 +100,18 @@ def _bounds(nodes: list[Expr], of: Callable[[Leaf], Bounds]) -> dict[int, Bounds
         else:
             bounds[id(node)] = _map(node, [bounds[id(arg)] for arg in node.args])
     return bounds
+
+
+def made_of_constants(nodes: Sequence[Expr]) -> frozenset[int]:
+    """The constants among ``nodes``, and what these alone go into, by their ids."""
+    found: set[int] = set()
+    for node in nodes:
+        if isinstance(node, Leaf):
+            if isinstance(node.source, Const):
+                found.add(id(node))
+        elif all([id(arg) in found for arg in node.args]):
+            found.add(id(node))
+    return frozenset(found)
 
 
 def constants_count(root: Expr) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import field
 from typing import Any
@@ -82,7 +83,10 @@ class Builder:
         return self.emit("param", dtype, imm=number)
 
     def const(self, value: bool | int | float, dtype: str) -> Value:
-        return self.emit("const", dtype, imm=float(value) if dtypes.is_float(dtype) else value)
+        if not dtypes.is_float(dtype):
+            return self.emit("const", dtype, imm=value)
+        # One object is each NaN: no other is equal to it, and programs are looked up by equality.
+        return self.emit("const", dtype, imm=float(value) if value == value else math.nan)
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
         return self.emit("fma", a.type, a, b, c)

@@ -1,7 +1,8 @@
 """Expressions that are alike share a program: the steps of a loop are lowered once.
 
-Alike are the same operations of leaves that are fetched in the same way, whose bounds are the same,
-with the same constants. Extents, offsets, strides and the keys of random sources are arguments.
+Alike are the same operations of leaves that are fetched in the same way, whose bounds are the same.
+Extents, offsets, strides, the keys of random sources, constants and what is made of constants alone
+are arguments.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
-from ...expr.analysis import of_leaf
-from ...expr.nodes import Const, Expr, Leaf, Map, Random
+from ...expr.analysis import bounds_of, made_of_constants, of_leaf
+from ...expr.nodes import Const, Expr, Leaf, Map, Random, walk
 from ...expr.space import Space, Tiling, is_packed
+from ..evaluate import is_faithful
 from ..program import LeafCode, Program
-from .parameters import Parameters, Uniform, now
+from .elements import number_of
+from .parameters import Parameters, Uniform, now, word_of
 
 MOST: Final = 512  # programs that are remembered; the one not asked for longest is forgotten
 Key: TypeAlias = Hashable
@@ -36,11 +39,15 @@ class Lowered:
 
 @dataclass(frozen=True)
 class _Pattern:
-    """A program, the parameters after those of its leaves, and which constants give some."""
+    """A program, the parameters after those of its leaves, and what gives some of these.
+
+    Each is a parameter and the number of a node: a constant, or what is ``folded`` of such.
+    """
 
     program: Program
     words: tuple[int, ...]
-    constants: tuple[tuple[int, int], ...]  # the parameter, and the number of the node
+    constants: tuple[tuple[int, int], ...]
+    folded: tuple[tuple[int, int], ...]
 
 
 _patterns: OrderedDict[Key, _Pattern] = OrderedDict()
@@ -62,7 +69,7 @@ def alike(
     """
     unit = space.out_strides[-1] == 1, is_packed(space.out_strides, space, tiling)
     shape = tiling.first, tiling.table, space.reduced, unit
-    entries = _entries(nodes, {id(leaf): k for k, leaf in enumerate(space.leaves)})
+    entries = _entries(nodes, {id(leaf): k for k, leaf in enumerate(space.leaves)}, how)
     if entries is None:
         return Lowered(make(), parameters.array(), tuple(parameters.uniforms))
     key = how, shape, codes, entries
@@ -77,7 +84,9 @@ def alike(
         source: Any = nodes[number].source  # type: ignore[union-attr]
         uniform = Uniform(source, place, now(source))
         parameters.uniforms.append(uniform)
-        parameters.words[place : place + 1] = uniform.words()  # of NaNs, the key has one
+        parameters.words[place : place + 1] = uniform.words()
+    for place, number in known.folded:
+        parameters.words[place] = word_of(number_of(nodes[number]))
     return Lowered(known.program, parameters.array(), tuple(parameters.uniforms))
 
 
@@ -86,9 +95,12 @@ def _remembered(
 ) -> Lowered:
     words, uniforms = len(parameters.words), len(parameters.uniforms)
     program = make()
-    numbers = {id(n.source): k for k, n in enumerate(nodes) if isinstance(n, Leaf)}
-    constants = ((u.place, numbers[id(u.source)]) for u in parameters.uniforms[uniforms:])
-    found = _Pattern(program, tuple(parameters.words[words:]), tuple(constants))
+    sources = {id(n.source): k for k, n in enumerate(nodes) if isinstance(n, Leaf)}
+    places = {id(n): k for k, n in enumerate(nodes)}
+    constants = ((u.place, sources[id(u.source)]) for u in parameters.uniforms[uniforms:])
+    # What lowering made itself, as a cast of a factor, is made of constants that the key has.
+    folded = ((place, places[id(n)]) for place, n in parameters.folded if id(n) in places)
+    found = _Pattern(program, tuple(parameters.words[words:]), tuple(constants), tuple(folded))
     with _lock:
         _patterns[key] = found
         while len(_patterns) > MOST:
@@ -96,11 +108,16 @@ def _remembered(
     return Lowered(program, parameters.array(), tuple(parameters.uniforms))
 
 
-def _entries(nodes: Sequence[Expr], leaves: dict[int, int]) -> Key:
+def _entries(nodes: Sequence[Expr], leaves: dict[int, int], how: Key) -> Key:
     """What counts of ``nodes``; None where more does.
 
-    A gather that draws has a key that is no leaf's. How numbers are folded is the thread's affair.
+    A gather that draws has a key that is no leaf's. A constant counts by what is known for it of
+    the bounds of others, and by itself where it is looked at (`_looked_at`).
     """
+    fixed = made_of_constants(nodes)
+    if fixed and not is_faithful() and any(isinstance(n, Map) and id(n) in fixed for n in nodes):
+        return None  # what is made of constants is folded elsewhere
+    bounds, looked_at = bounds_of(nodes) if fixed else {}, _looked_at(nodes[-1], how, fixed)
     places: dict[int, int] = {}
     entries: list[Key] = []
     for place, node in enumerate(nodes):
@@ -108,12 +125,28 @@ def _entries(nodes: Sequence[Expr], leaves: dict[int, int]) -> Key:
         if isinstance(node, Map):
             if node.op == "gather" and isinstance(node.args[1].source, Random):  # type: ignore[union-attr]
                 return None
-            if all(isinstance(a, Leaf) and isinstance(a.source, Const) for a in node.args):
-                return None
-            entries.append((node.op, node.dtype, *[places[id(arg)] for arg in node.args]))
+            told: Key = None
+            if fixed and id(node) not in fixed:
+                told = bounds[id(node)].known if how is None else bounds[id(node)]
+            entries.append((node.op, node.dtype, told, *[places[id(arg)] for arg in node.args]))
         elif isinstance(node.source, Const):
-            value = node.source.value
-            entries.append((node.dtype, type(value), repr(value)))
+            entries.append((node.dtype, repr(node.source.value) if id(node) in looked_at else ""))
         else:
             entries.append((leaves[id(node)], node.dtype, of_leaf(node)))
     return tuple(entries)
+
+
+def _looked_at(root: Expr, how: Key, fixed: frozenset[int]) -> frozenset[int]:
+    """The constants below ``root`` whose own bounds decide how it is stored or reduced.
+
+    What is stored is it, what is reduced it or its arguments: those of several, factors.
+    """
+    near = [root]
+    if how is not None:
+        near += _args(root)
+        near += [arg for one in near for arg in _args(one)]
+    return frozenset(id(node) for one in near if id(one) in fixed for node in walk(one))
+
+
+def _args(node: Expr) -> tuple[Expr, ...]:
+    return node.args if isinstance(node, Map) else ()

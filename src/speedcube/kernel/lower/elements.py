@@ -89,7 +89,9 @@ class _Elements:
         """The parameter that is ``constant``, the value of ``node``."""
         if isinstance(node, Leaf) and isinstance(node.source, Const):
             return self.parameters.given(node.source)
-        return self.parameters.add(constant, str(constant.dtype))
+        place = self.parameters.add(constant, str(constant.dtype))
+        self.parameters.folded.append((place, node))
+        return place
 
     def loaded(self, leaf: Expr) -> Value:
         element = self.b.input(f"leaf{self.place[id(leaf)]}", dtypes.stored(leaf.dtype))
@@ -115,15 +117,35 @@ class _Elements:
         return searched(self.b, node.op, self.place[id(base)], base.dtype, wanted, line)
 
 
+def number_of(node: Expr) -> Array:
+    """The value of ``node``, which constants alone go into."""
+    if isinstance(node, Leaf):
+        assert isinstance(node.source, Const)
+        return constant_of(node.source)
+    return _folded(node, [number_of(arg) for arg in node.args])
+
+
 def _folded(node: Map, args: Sequence[Array]) -> Array:
     """``node`` of constants, by the same instructions as an element's."""
     types = tuple(str(arg.dtype) for arg in args)
     if node.op in ("bitcast", "signbit"):  # which look at what they are of
-        body = _body_of(node, types)
-    else:
-        body = _known_body(node.op, node.dtype, tuple(arg.dtype for arg in node.args), types)
+        return _value_of(_body_of(node, types), args)
+    given = tuple(arg.dtype for arg in node.args)
+    return _known_value(node.op, node.dtype, given, types, tuple(arg.tobytes() for arg in args))
+
+
+def _value_of(body: Body, args: Sequence[Array]) -> Array:
     value = evaluate(body, {f"a{k}": arg for k, arg in enumerate(args)})["x"]
     return np.asarray(value).reshape(())
+
+
+@lru_cache(maxsize=4096)
+def _known_value(
+    op: str, dtype: str, given: tuple[str, ...], types: tuple[str, ...], bits: tuple[bytes, ...]
+) -> Array:
+    """`_folded` of numbers of these ``bits``: several programs of a loop's step have the same."""
+    args = [np.frombuffer(one, t).reshape(()) for one, t in zip(bits, types, strict=True)]
+    return _value_of(_known_body(op, dtype, given, types), args)
 
 
 def _body_of(node: Map, types: tuple[str, ...]) -> Body:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ... import dtypes
 from ...dataclass import dataclass
-from ...expr.nodes import Const, Random
+from ...expr.nodes import Const, Expr, Random
 from ...philox import round_keys
 from ..math.streams import Stream, stream
 
@@ -39,11 +39,13 @@ class Uniform:
 class Parameters:
     """The uniform parameters: 8 bytes each, filled in the order they are asked for.
 
-    ``uniforms`` are those that a source gives and nothing else goes into.
+    ``uniforms`` are those that a source gives and nothing else goes into; ``folded`` says which
+    ones are the value of an expression of constants.
     """
 
     words: list[int] = field(default_factory=list)
     uniforms: list[Uniform] = field(default_factory=list)
+    folded: list[tuple[int, Expr]] = field(default_factory=list)
 
     def add(self, value: Any, dtype: str) -> int:
         self.words.append(word_of(np.array(value, dtype)))
@@ -86,6 +88,8 @@ def _is_same(one: Any, other: Any) -> bool:
 
 def constant_of(source: Const) -> NDArray[Any]:
     """The value of ``source`` as a kernel has it."""
+    if source.dtype == "float64" and type(source.value) is float:  # as nearly always
+        return np.array(source.value)
     with np.errstate(over="ignore"):
         return np.array(source.value, source.dtype).astype(dtypes.carrier(source.dtype))
 
