@@ -10,7 +10,20 @@ import numpy as np
 
 from .. import dtypes
 from .bounds import RULES, Bounds, cast, grain_of, integer_bounds, rounded, unknown
-from .nodes import Const, Expr, Leaf, Map, Position, Random, Reduced, Source, Through, walk
+from .nodes import (
+    Const,
+    Expr,
+    Leaf,
+    Map,
+    Position,
+    Random,
+    Reduced,
+    Source,
+    StageResult,
+    Stored,
+    Through,
+    walk,
+)
 
 # Of stream-v1 variates (math/streams.py): the least and the largest, rounded outwards, and their
 # grain. A normal is r * (c - s) where r is 0 or at least 2**-27 (float32: 2**-13) and c - s is 0 or
@@ -21,6 +34,9 @@ _UNIT: Final[dict[str, dict[str, tuple[float, float, int]]]] = {
     "exponential": {"float64": (0.0, 36.8, -110), "float32": (0.0, 22.2, -60)},
     "uniform": {"float64": (0.0, 1.0, -52), "float32": (0.0, 1.0, -24)},
 }
+
+
+_BLIND: Final = frozenset((Stored, StageResult))  # of whose elements the dtype is known
 
 
 def _random(source: Random) -> Bounds:
@@ -41,6 +57,8 @@ def _random(source: Random) -> Bounds:
 def of_leaf(leaf: Leaf) -> Bounds:
     """The bounds of what ``leaf`` reads."""
     source = leaf.source
+    if type(source) in _BLIND:  # as nearly always
+        return unknown(source.dtype)
     if isinstance(source, Const):
         value = source.value
         if source.dtype != "float64" or type(value) is not float:

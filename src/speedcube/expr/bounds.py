@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -47,6 +48,7 @@ class Bounds:
 FINITE16: Final = Bounds(-65504.0, 65504.0, FINEST["float16"])  # of finite float16 numbers
 
 
+@cache
 def unknown(dtype: str) -> Bounds:
     """What the dtype alone says."""
     if dtype in FINEST:

@@ -259,6 +259,8 @@ def leaves(root: Expr) -> list[Leaf]:
 
 def walk(root: Expr) -> list[Expr]:
     """Every distinct node below ``root``, arguments before their users."""
+    if type(root) is Leaf:
+        return [root]
     done: dict[int, Expr] = {}
     stack: list[Any] = [root]
     while stack:
@@ -267,7 +269,7 @@ def walk(root: Expr) -> list[Expr]:
             node = stack.pop()
         elif id(node) in done:
             continue
-        elif isinstance(node, Map):
+        elif type(node) is Map:
             stack += (node, None, *node.args[::-1])
             continue
         done[id(node)] = node

@@ -80,8 +80,8 @@ def rebuild(root: Expr, shape: Shape, leaf: Callable[[Leaf], Expr]) -> Expr:
     for node in walk(root):
         done[id(node)] = (
             leaf(node)
-            if isinstance(node, Leaf)
-            else Map(node.op, tuple(done[id(arg)] for arg in node.args), shape, node.dtype)
+            if type(node) is Leaf
+            else Map(node.op, tuple([done[id(arg)] for arg in node.args]), shape, node.dtype)  # type: ignore[union-attr]
         )
     return done[id(root)]
 

@@ -14,7 +14,7 @@ from types import EllipsisType
 
 from ..dataclass import dataclass
 from ..expr.nodes import Leaf, Piecewise, Reduced, Shape, leaves, walk
-from ..expr.piecewise.regions import split
+from ..expr.piecewise.again import split_again
 from .stages import Part, Stage
 
 
@@ -66,7 +66,7 @@ def _regions(stage: Stage, part: Part) -> tuple[Region, ...]:
     if not any(isinstance(leaf.source, Piecewise) for leaf in leaves(part.root)):
         return ()
     regions = []
-    for box in split(part.root, part.extra):
+    for box in split_again(part.root, part.extra):
         source = stage.source
         if isinstance(source, Reduced):
             source = replace(source, arg=box.root, keepdims=False)

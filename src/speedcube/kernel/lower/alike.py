@@ -132,7 +132,8 @@ def _entries(nodes: Sequence[Expr], leaves: dict[int, int], how: Key) -> Key:
         elif isinstance(node.source, Const):
             entries.append((node.dtype, repr(node.source.value) if id(node) in looked_at else ""))
         else:
-            entries.append((leaves[id(node)], node.dtype, of_leaf(node)))
+            read = bounds[id(node)] if fixed else of_leaf(node)
+            entries.append((leaves[id(node)], node.dtype, read))
     return tuple(entries)
 
 
