@@ -1,16 +1,19 @@
-"""What a kill costs long computations that hand no record over, cut into pieces and whole.
+"""What a kill costs long computations that hand no record over, and long writes.
 
     python bench/long_kills.py [--size 250000000] [--workers 4] [--kills 3] [--seed 0] [--whole]
                                [--programs median,sort] [--json FILE]
 
 A worker of one thread is killed at a random moment. Each such run has an undisturbed one just
-before it. ``extra`` are seconds more than that one took. ``whole``: each worker has one task, as
-before parts were cut (`engine/clusters/asked/pieces.py`). Results are compared by their SHA-256.
+before it. ``extra`` are seconds more than that one took; ``work`` are seconds of processor time
+more, of each worker: what was done again, also where other programs keep the cores busy.
+``whole``: each worker has one task, as before parts were cut (`engine/clusters/asked/pieces.py`).
+Results are compared by their SHA-256: of files every byte and name.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import os
@@ -20,52 +23,129 @@ import statistics
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import dask
 import numpy as np
+import psutil
 from faults import TIMEOUT, Pool, digest, fork_workers, pool_of
 
 import speedcube as sc
+from speedcube.commands.this_machine import processor
 from speedcube.engine.clusters.asked import pieces
 
 SINES: Final = 100  # of each element
+LOOK: Final = 0.02  # seconds between two looks at processor time
 
 
-def long(size: int) -> Any:
-    """Numbers each of which takes about 200 ns."""
+def long(size: int, sines: int = SINES) -> Any:
+    """Numbers each of which takes about 2 ns for each of its ``sines``."""
     x = sc.random.default_rng(5).normal(size=size)
-    for _ in range(SINES):
+    for _ in range(sines):
         x = sc.sin(x) + 1
     return x
 
 
-PROGRAMS: Final[dict[str, Callable[[int], Any]]] = {
-    "elements": lambda size: long(size) * 2,
-    "cumsum": lambda size: long(size).cumsum(),
-    "prod": lambda size: (1 + long(size) * 1e-9).prod(),
-    "median": lambda size: sc.median(long(size // 2)),
-    "sort": lambda size: sc.sort(long(size // 2))[::1000],
+def files(client: Any, folder: Path, size: int) -> Path:
+    """A Zarr array, written by the workers."""
+    place = folder / "written.zarr"
+    long(size).reshape(-1, 1000).to_zarr(place, mode="w", on=client)
+    return place
+
+
+def stored(client: Any, _: Path, size: int) -> Any:
+    """An array of this process, to which it assigns what the workers give, block after block."""
+    target = np.zeros(size)
+    sc.store(long(size), target, on=client)
+    return target
+
+
+def persisted(client: Any, _: Path, size: int, sines: int = SINES) -> Any:
+    """An array that stays with a worker, and a tenth of it."""
+    return long(size, sines).persist(on=client)[::10].compute(on=client)
+
+
+def read_again(client: Any, _: Path, size: int, sines: int = SINES) -> Any:
+    """Elements that a second stage reads, which waits for all of them."""
+    x = long(size, sines)
+    return ((x - x.mean()) ** 3).cumsum()[::1000].compute(on=client)
+
+
+def computed(make: Callable[[int], Any]) -> Callable[..., Any]:
+    """What is made of a size is computed, and comes to this process."""
+    return lambda client, _, *, size: make(size).compute(on=client)
+
+
+PROGRAMS: Final[dict[str, Callable[..., Any]]] = {
+    "elements": computed(lambda size: long(size) * 2),
+    "cumsum": computed(lambda size: long(size).cumsum()),
+    "prod": computed(lambda size: (1 + long(size) * 1e-9).prod()),
+    "median": computed(lambda size: sc.median(long(size // 2))),
+    "sort": computed(lambda size: sc.sort(long(size // 2))[::1000]),
+    "to_zarr": files,
+    "store": stored,
+    "persist": persisted,
+    "persist dear": lambda *given, size: persisted(*given, size // 5, 5 * SINES),
+    "read again": read_again,
+    "read again dear": lambda *given, size: read_again(*given, size // 5, 5 * SINES),
 }
 
 
-def timed(pool: Pool, make: Callable[[], Any]) -> tuple[float, str]:
-    """Seconds, and the hash of the result."""
-    began = time.monotonic()
-    found = make().compute(on=pool.client)
-    return time.monotonic() - began, digest(found)
+@contextmanager
+def working(pool: Pool) -> Iterator[dict[int, float]]:
+    """Seconds of processor time of each worker, also of one that is killed."""
+    before, now, done = dict[int, float](), dict[int, float](), threading.Event()
+
+    def look(seen: dict[int, float]) -> None:
+        for pid in [nanny.pid for nanny in pool.cluster.workers.values()]:
+            with suppress(psutil.NoSuchProcess, ValueError, AttributeError):
+                times = psutil.Process(pid).cpu_times() if pid else None
+                if times is not None:
+                    seen[pid] = times.user + times.system - before.get(pid, 0.0)
+
+    def watch() -> None:
+        while not done.wait(LOOK):
+            look(now)
+
+    look(before)
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield now
+    finally:
+        done.set()
+        watcher.join()
 
 
-def disturbed(pool: Pool, make: Callable[[], Any], delay: float) -> dict[str, Any]:
+def timed(pool: Pool, run: Callable[[Any, Path], Any]) -> tuple[float, float, str]:
+    """Seconds, those of a worker's processor, and the hash of the result, or of all files."""
+    with TemporaryDirectory() as folder:
+        with working(pool) as work:
+            began = time.monotonic()
+            found = run(pool.client, Path(folder))
+            seconds = time.monotonic() - began
+        each = sum(work.values()) / pool.workers
+        if not isinstance(found, Path):
+            return seconds, each, digest(found)
+        state = hashlib.sha256()
+        for path in sorted(path for path in found.rglob("*") if path.is_file()):
+            state.update(f"{path.relative_to(found)}\n".encode())
+            state.update(path.read_bytes())
+        return seconds, each, state.hexdigest()
+
+
+def disturbed(pool: Pool, run: Callable[[Any, Path], Any], delay: float) -> dict[str, Any]:
     """A run in which a worker is killed after ``delay`` seconds."""
     kill = threading.Timer(delay, pool.signal, (signal.SIGKILL,))
     kill.start()
-    seconds, found = timed(pool, make)
+    seconds, work, found = timed(pool, run)
     kill.join()
-    return {"seconds": round(seconds, 3), "killed_at": round(delay, 3), "bits": found}
+    return {"seconds": round(seconds, 3), "killed_at": delay, "work": work, "bits": found}
 
 
 def measured(
@@ -76,21 +156,22 @@ def measured(
     patience = dask.config.set({"speedcube.worker-timeout": TIMEOUT})
     with patience, pool_of(workers, seed) as pool:
         for name in names:
-            make = partial(PROGRAMS[name], size)
-            timed(pool, make)  # kernels are compiled
+            run = partial(PROGRAMS[name], size=size)
+            timed(pool, run)  # kernels are compiled
             runs = []
             for _ in range(kills):
-                alone, wanted = timed(pool, make)
-                delay = (0.1 + 0.8 * chance.random()) * alone
-                one = disturbed(pool, make, delay)
+                alone, work, wanted = timed(pool, run)
+                delay = round((0.1 + 0.8 * chance.random()) * alone, 3)
+                one = disturbed(pool, run, delay)
                 pool.heal()
                 extra = round(one["seconds"] - alone, 3)
+                one["work"] = round(one["work"] - work, 3)
                 runs.append({"alone": round(alone, 3), **one, "extra": extra})
                 runs[-1]["wrong"] = runs[-1].pop("bits") != wanted
                 print(name, runs[-1], flush=True)
             extras = [run["extra"] for run in runs]
             rows[name] = {"extra": statistics.median(extras), "most": max(extras), "runs": runs}
-            rows[name]["bits"] = wanted
+            rows[name] |= {"most_work": max(run["work"] for run in runs), "bits": wanted}
     return rows
 
 
@@ -111,6 +192,7 @@ def main() -> int:
     rows = measured(given.programs.split(","), given.size, given.workers, given.kills, given.seed)
     about = {"date": time.strftime("%Y-%m-%d"), "cpus": os.cpu_count(), "numpy": np.__version__}
     about |= {"size": given.size, "workers": given.workers, "load": os.getloadavg()[0]}
+    about["processor"] = processor()
     words = [one for one in sys.argv[1:] if one not in ("--json", str(given.json))]
     about["command"] = " ".join(["bench/long_kills.py", *words])
     if given.json:

@@ -215,6 +215,49 @@ def test_a_second_worker_has_blocks_that_took_long(monkeypatch: pytest.MonkeyPat
     assert not any("-too" in name for name in _by_name(_calls(_long(200_000) * 2)))
 
 
+def _deep(*shape: int) -> Any:
+    """Elements that one stage makes of another's, and each as dear."""
+    x = _long(*shape)
+    for _ in range(70):
+        x = sc.sin(x) + 1
+    return x
+
+
+def _copied(calls: Calls) -> set[str]:
+    """The stages of whose blocks others have copies."""
+    names = [call.name for call in calls.all if "-too" in call.name]
+    return {name.partition("-part-")[0] for name in names}
+
+
+def test_what_waits_is_as_dear_as_all_that_it_was_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read as soon as it is made, is not: copies of each stage of a loop would cost."""
+    monkeypatch.setattr(pieces, "WORK", 3e-4)
+    monkeypatch.setattr(copies, "COPIED", 60.0)
+    x = _deep(400_000)
+    assert _copied(_calls(x * 2 + 1, Grain(WORKERS))) == set()
+    assert _copied(_calls(x - x.mean(), Grain(WORKERS))) == {"x-1"}
+    monkeypatch.setattr(copies, "COPIED", 100.0)
+    assert _copied(_calls(x - x.mean(), Grain(WORKERS))) == set()
+
+
+def test_a_second_worker_has_what_dear_results_are_put_together_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where a result stays with a worker, its own share was with it alone."""
+    monkeypatch.setattr(pieces, "WORK", 3e-4)
+    how = How(hand_over=True, grain=Grain(WORKERS))  # as `persist` asks
+    for least, own in ((3 * 110.0, True), (3 * 125.0, False)):  # its share is a third of all
+        monkeypatch.setattr(copies, "COPIED", least)
+        calls = calls_of(_plan(_deep(400_000)), {}, "x", how)
+        (join,) = (call for call in calls.all if call.function is join_parts)
+        by_name = _by_name(calls)
+        for need in map(by_name.__getitem__, join.needs):
+            copy = by_name.get(f"{need.name}-too")
+            assert (copy is not None) is (own or need.worker != join.worker)
+            assert copy is None or copy.worker != need.worker
+        assert {need.worker for need in map(by_name.__getitem__, join.needs)} == {0, 1, 2}
+
+
 def test_what_is_exchanged_goes_at_once_to_who_puts_it_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

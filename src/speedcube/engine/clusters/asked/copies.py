@@ -18,11 +18,13 @@ from ....plan import costs
 from ....plan.passes import Pass
 from ...ordering.exchange import put_together
 from .calls import Calls, PlanCall
+from .given import elements_of, one_after_another
 from .joining import chain_parts, join_parts
 from .pieces import Grain
 
 # Nanoseconds of an element from which on a second worker has its block: where all cores are busy, a
 # copy takes 20 of them, of both workers: 5 %. Those that took less are made again by all others.
+# Of what one worker puts together only its own share needs a copy, so that those may be cheaper.
 COPIED: Final = 400.0
 
 
@@ -44,30 +46,49 @@ def copies(
         return []
     used = {call.name: call for call in found.all}
     made: list[PlanCall] = []
+    behind = dict[int, float]()  # nanoseconds of an element, with what it is made of, by its result
     for one, calls in cuts:
         if one.visited.join == "exchange":
             made += _exchanged(found, [c for c in calls if c.name in used], grain.workers)
             continue
-        dear = costs.of_element(one.visited.root) > COPIED
+        each = costs.of_element(one.visited.root)
+        whole = each + sum(behind.get(id(need), 0.0) for need in one.visited.needs)
+        behind |= {id(stage.result): whole for stage in one.stages}
         own = {call.name for call in calls}
         for call in calls:
             needs = [used[name] for name in call.needs if name in own and name in used]
             if len(needs) <= grain.workers:
                 continue
             if call.name in used:
-                made += _joined(call, needs, grain.workers)
-            elif call.name not in found.here and dear:
+                made += _joined(call, needs, grain.workers, whole * grain.workers > COPIED)
+                continue
+            cost = whole if _wait(needs, found.all) else each
+            if call.name not in found.here and cost > COPIED:
                 made += _blocks(call.name, needs, found.all, grain.workers)
     return made
 
 
-def _joined(call: PlanCall, needs: Sequence[PlanCall], workers: int) -> Iterator[PlanCall]:
-    """Copies of what ``call`` reads, until it is done."""
+def _wait(blocks: Sequence[PlanCall], calls: Sequence[PlanCall]) -> bool:
+    """Whether ``blocks`` lie there until others gave something; else each is read once made."""
+    names = {block.name for block in blocks}
+    for call in calls:
+        if call.function in (elements_of, one_after_another) and names.issuperset(call.needs):
+            names.add(call.name)
+    readers = [call for call in calls if not names.isdisjoint(call.needs)]
+    return any(not names.issuperset(call.needs) for call in readers)
+
+
+def _joined(
+    call: PlanCall, needs: Sequence[PlanCall], workers: int, dear: bool
+) -> Iterator[PlanCall]:
+    """Copies of what ``call`` reads, until it is done; of elements that it has only ``dear`` ones.
+
+    A copy that nobody reads would take as long as the others do.
+    """
     for need in needs:
         second = call.worker if call.worker != need.worker else _next(call.worker, workers)
-        if second == call.worker or call.function not in (join_parts, chain_parts):
+        if second == call.worker or dear or call.function not in (join_parts, chain_parts):
             yield PlanCall(f"{need.name}-too", second, there_too, refs([need.name]), aside=True)
-        # Of elements a copy that nobody reads would take as long as they do.
     # Dask drops copies that fewer tasks wait for.
     waits = refs([call.name, *(need.name for need in needs)])
     yield PlanCall(f"{call.name}-end", call.worker, there_too, waits, aside=True)
