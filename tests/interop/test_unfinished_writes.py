@@ -243,6 +243,31 @@ def test_a_whole_array_is_left_as_it_is_if_it_could_be_the_same(tmp_path: Path) 
     assert np.array_equal(z[:], DATA)
 
 
+def test_who_goes_on_is_told_what_was_there(
+    tmp_path: Path, small_blocks: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place, how = tmp_path / "y.zarr", {"chunks": (5, 44), "resume": True, "on": "core"}
+    with pytest.raises(OSError, match="gone"):
+        stopping(OSError(errno.ENXIO, "gone"))[0].to_zarr(place, **how)
+    assert capfd.readouterr().err == ""  # nothing was there
+    y, found = stopping(None)[0], len(list((place / "c").iterdir()))
+    assert 0 < found < 12
+    y.to_zarr(place, **how)
+    said = f"y.zarr: {found} of 12 blocks are there, {12 - found} are written\n"
+    assert capfd.readouterr().err.endswith(said)
+    before, seen = digests(place), list[Any]()
+    y.to_zarr(place, **how)
+    said = "y.zarr: 12 of 12 blocks are there, none is written: it was whole, and is left as it is"
+    assert said in capfd.readouterr().err
+    y.to_zarr(place, **how, progress=seen.append)
+    assert [(one.done, one.found, one.blocks) for one in seen] == [(DATA.nbytes, 12, 12)]
+    y.to_zarr(place, **how, progress=False)
+    assert capfd.readouterr().err == ""
+    assert digests(place) == before
+    y.to_zarr(tmp_path / "at once.zarr", chunks=(5, 44), on="core")
+    assert digests(tmp_path / "at once.zarr") == before
+
+
 def test_a_file_that_failed_writes_what_is_missing(tmp_path: Path, small_blocks: None) -> None:
     place = tmp_path / "y.npy"
     place.write_bytes(b"as it was")

@@ -91,6 +91,7 @@ def to_zarr(
     progress : bool or function, optional
         Whether bytes a second and the time left are shown: on terminals alone if not given. A
         function gets a record with ``done``, ``total``, ``rate`` and ``left`` after each block.
+        What ``resume=True`` finds is told first: a line, or a record with ``found`` of ``blocks``.
     **zarr_array_kwargs
         What else ``zarr.create_array`` takes: ``zarr_format=2``, ``fill_value=``, ``attributes=``.
 

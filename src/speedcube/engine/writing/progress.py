@@ -16,6 +16,7 @@ from ...numbers import bytes_text, duration_text
 _FIRST: Final = 2.0  # seconds: what is written sooner says nothing
 _BETWEEN: Final = 0.25  # seconds between two lines on a terminal
 _IN_LOGS: Final = 30.0  # and where each line stays
+_WHOLE: Final = "none is written: it was whole, and is left as it is, unread"
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class WriteProgress:
     """How far a write is, in bytes of values: ``earlier`` of them another write had done.
 
     ``seconds`` have gone by; ``rate`` is bytes a second, ``left`` seconds, None where unknown.
+    Of ``blocks`` in all ``found`` were there already.
     """
 
     label: str
@@ -30,6 +32,8 @@ class WriteProgress:
     total: int
     earlier: int
     seconds: float
+    blocks: int = 0
+    found: int = 0
 
     @property
     def rate(self) -> float:
@@ -65,6 +69,8 @@ class Meter:
     total: int
     earlier: int = 0
     show: Show = None
+    blocks: int = 0
+    found: int = 0
     began: float = field(default_factory=time.monotonic)
     done: int = 0
     last: float = -1.0
@@ -74,13 +80,27 @@ class Meter:
         check_show(self.show)
         self.done = self.earlier
 
+    def begin(self) -> None:
+        """Say what another write had done, if that was anything."""
+        if not self.found:
+            return
+        if callable(self.show):
+            self.show(self._now())
+        elif self.show is not False:
+            left = self.blocks - self.found
+            then = f"{left:,} are written" if left else _WHOLE
+            text = f"{self.label}: {self.found:,} of {self.blocks:,} blocks are there, {then}"
+            print(f"speedcube: {text}", file=sys.stderr, flush=True)
+
+    def _now(self) -> WriteProgress:
+        seconds, blocks = time.monotonic() - self.began, (self.blocks, self.found)
+        return WriteProgress(self.label, self.done, self.total, self.earlier, seconds, *blocks)
+
     def add(self, count: int) -> None:
         """``count`` bytes more are written."""
         with self.lock:
             self.done += count
-            now = WriteProgress(
-                self.label, self.done, self.total, self.earlier, time.monotonic() - self.began
-            )
+            now = self._now()
             if callable(self.show):
                 self.show(now)
             elif self.show is not False:

@@ -177,7 +177,9 @@ class Write:
             raise told(err, self.targets, None) from err
         numbers = self._missing(plan.grid)
         earlier = plan.result_bytes - block_sizes(self.roots, plan.grid, numbers)
-        meter = Meter(plan.label, plan.result_bytes, earlier, self.how.show)
+        found = plan.grid.count - len(numbers)
+        meter = Meter(plan.label, plan.result_bytes, earlier, self.how.show, plan.grid.count, found)
+        meter.begin()
         self._run(plan, numbers, meter)
         if self.rung.kind == "client" and all(t.is_kept for t in self.targets):
             self._check_there(plan.grid)
