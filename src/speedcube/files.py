@@ -113,6 +113,27 @@ def regular_handle(path: str | os.PathLike[str]) -> int:
     return handle
 
 
+def handle_to_write(path: str, flags: int) -> int:
+    """A handle of the regular file ``path``, to be written; `OSError` for a link or anything else.
+
+    Whoever can make a link of a name that we write to would have us write over what it leads to.
+    """
+    check_no_link(path)
+    handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    try:
+        check_regular(handle, path)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def check_no_link(path: str) -> None:
+    """`OSError` where ``path`` is a link."""
+    if os.path.islink(path):
+        raise OSError(errno.ELOOP, "it is a link, where speedcube writes what is its own", path)
+
+
 def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
     """The bytes of a regular file; `OSError` where it has more than ``most``."""
     with open_regular(path) as file:

@@ -7,6 +7,7 @@ import hashlib
 import io
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -281,6 +282,45 @@ def test_a_file_that_failed_writes_what_is_missing(tmp_path: Path, small_blocks:
     assert 0 < len(source.reads) <= 8
     assert np.array_equal(np.load(place), DATA * 2)
     assert [one.name for one in tmp_path.iterdir()] == ["y.npy"]
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("ends", [DRAFT, JOURNAL])
+def test_a_link_in_place_of_a_draft_is_not_followed(
+    tmp_path: Path, ends: str, resume: bool
+) -> None:
+    """In a folder of many users somebody may have made it: the names are known."""
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"as it was")
+    (tmp_path / f"y.npy{ends}").symlink_to(precious)
+    with pytest.raises(OSError, match="it is a link, where speedcube writes what is its own"):
+        sc.save(tmp_path / "y.npy", sc.arange(9), resume=resume)
+    assert precious.read_bytes() == b"as it was"
+    (tmp_path / f"y.npy{ends}").unlink()
+    os.mkfifo(tmp_path / f"y.npy{ends}")
+    with pytest.raises(OSError, match="it is not a regular file"):
+        sc.save(tmp_path / "y.npy", sc.arange(9))
+    assert not (tmp_path / "y.npy").exists()
+
+
+@pytest.mark.parametrize("name", ["speedcube-write", "speedcube-write/all"])
+def test_a_link_in_place_of_notes_is_not_followed(
+    tmp_path: Path, small_blocks: None, name: str
+) -> None:
+    place, precious = tmp_path / "y.zarr", tmp_path / "outside" / "all" / "precious"
+    with pytest.raises(OSError, match="gone"):
+        stopping(OSError(errno.ENXIO, "gone"))[0].to_zarr(place, chunks=(5, 44), on="core")
+    precious.parent.mkdir(parents=True)
+    precious.write_bytes(b"as it was")
+    shutil.rmtree(place / name)
+    folder = precious.parent if name.endswith("all") else precious.parent.parent
+    (place / name).symlink_to(folder)
+    with pytest.raises(OSError, match="it is a link, where speedcube writes what is its own"):
+        stopping(None)[0].to_zarr(place, chunks=(5, 44), resume=True)
+    assert precious.read_bytes() == b"as it was"
+    (place / name).unlink()
+    stopping(None)[0].to_zarr(place, chunks=(5, 44), resume=True)
+    assert np.array_equal(sc.open(place).compute(), DATA * 2)
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"\xff" * 5000, b'{"extents": [0]}'.ljust(5000)])

@@ -24,7 +24,7 @@ from ...dataclass import dataclass
 from ...engine.writing.target import Begun, Item, Over
 from ...errors import ParameterError
 from ...expr.nodes import c_strides
-from ...files import open_regular
+from ...files import handle_to_write, open_regular
 from .records import begun_of, record_of
 
 DRAFT: Final = ".speedcube-draft"
@@ -155,8 +155,8 @@ class NpyPath:
 
     def _open(self, flags: int) -> None:
         if self.draft < 0:
-            self.draft = os.open(self.path + DRAFT, flags | os.O_CLOEXEC, 0o666)
-            self.journal = os.open(self.path + JOURNAL, flags | os.O_CLOEXEC, 0o666)
+            self.draft = handle_to_write(self.path + DRAFT, flags)
+            self.journal = handle_to_write(self.path + JOURNAL, flags)
 
     def write(self, number: int, item: Item, values: NDArray[Any]) -> None:
         """Put ``values`` into their places, and note that they are there."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ...dataclass import dataclass
 from ...engine.writing.target import Begun, Item, Over
 from ...errors import DataFileError
+from ...files import check_no_link
 from ...late import hashlib
 from ..readers.zarr_files import shown_place
 from .plain_chunks import PlainChunks, plain_chunks
@@ -102,6 +103,10 @@ class ZarrTarget:
     def begin(self, begun: Begun) -> None:
         """Leave a note, or clear away what a killed process had not ended."""
         self.count = begun.count
+        root = getattr(self.array.store, "root", None)
+        if root is not None:
+            for name in (_NOTES, self._notes):
+                check_no_link(os.path.join(root, self.array.store_path.path, name))
         if self.resume:
             _clear_drafts(self.array)
         if self.is_whole or self.earlier() is not None:
