@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
+from speedcube.engine import machine
 from speedcube.engine.writing import write
 from speedcube.engine.writing.progress import Meter, WriteProgress
 from speedcube.plan import writing
@@ -311,6 +312,28 @@ def test_no_size_promises_more_than_512_megabytes(chunks: Any, workers: int) -> 
     few = chunks == (100, 1 << 20)  # 419 MB of values have copies
     assert (later.plan().peak_bytes <= 512_000_000) is not few
     assert later.plan().at_once <= workers + 1
+
+
+def test_a_plan_says_how_often_chunks_are_decoded_and_more_memory_keeps_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Maps become series whose chunks are long: each block needs a part of every chunk."""
+    monkeypatch.setattr(machine, "free_memory", lambda: 1 << 36)
+    how: Any = {"dtype": "f4", "chunks": (256, 64, 64), "compressors": zarr.codecs.ZstdCodec()}
+    zarr.create_array(tmp_path / "maps.zarr", shape=(60_000, 64, 64), **how)
+    maps = sc.open(tmp_path / "maps.zarr")
+
+    def plan(memory: str) -> Any:
+        chunks = (60_000, 16, 16)
+        how = {"chunks": chunks, "compute": False, "on": "cores:2"}
+        return maps.to_zarr("never", memory=memory, **how).plan()
+
+    few, more = plan("512MB"), plan("3GB")
+    assert (few.grid.count, few.times, few.kept_bytes) == (16, 16.0, 0)
+    assert "; reads 983 MB (each chunk 16 times), writes 983 MB;" in str(few)
+    assert (more.times, more.kept_bytes) == (1.0, maps.nbytes)
+    assert more.peak_bytes <= 3_000_000_000
+    assert "; reads 983 MB, writes 983 MB; keeps 983 MB decoded;" in str(more)
 
 
 def test_progress_is_told_to_who_asks(tmp_path: Path, capfd: Any, monkeypatch: Any) -> None:

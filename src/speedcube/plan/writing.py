@@ -36,6 +36,7 @@ _WRITTEN: Final = 4  # copies of a result: its values, a copy of a chunk, and th
 _LEAST: Final = 1 << 20  # bytes of a block that is made as fast as two of half of them
 _EACH: Final = 4  # blocks of a worker at least, where chunks are small enough
 _WASTE: Final = 1.2  # times as many chunks are read where that keeps another thread busy
+_AGAIN: Final = 1.5  # times that a chunk is decoded, from which on it is told
 ENCODING: Final = 3.0  # times as long as it takes to decode the same
 
 
@@ -98,6 +99,7 @@ class WritePlan:
     result_bytes: int
     made: tuple[str, ...] = ()
     kept_bytes: int = 0  # of decoded chunks, from what is computed beforehand to the last block
+    times: float = 1.0  # that each chunk of what is read most is decoded
 
     def keeping(self, size: int) -> WritePlan:
         """The same plan, run with ``size`` bytes of decoded chunks kept."""
@@ -114,7 +116,8 @@ class WritePlan:
         return max(self.before_bytes, blocks) + self.kept_bytes
 
     def __repr__(self) -> str:
-        reads = f"reads {bytes_text(self.read_bytes)}, " if self.read_bytes else ""
+        times = f" (each chunk {self.times:.0f} times)" if self.times >= _AGAIN else ""
+        reads = f"reads {bytes_text(self.read_bytes)}{times}, " if self.read_bytes else ""
         lines = "".join(f"\n  {text}" for text in self.made)
         kept = f"keeps {bytes_text(self.kept_bytes)} decoded; " * bool(self.kept_bytes)
         return (
@@ -231,3 +234,9 @@ def touched(roots: Sequence[Expr], extents: Shape) -> float:
             chunks = extent / unit + 1 - math.gcd(extent, unit) / unit
             times *= chunks / (extent / unit)
     return times
+
+
+def decoded(roots: Sequence[Expr], extents: Shape) -> float:
+    """The same, where that takes time: of a plain file only what is wanted is read."""
+    found = _read_leaves(roots)
+    return touched(roots, extents) if any(map(_decodes, found)) else 1.0

@@ -19,6 +19,7 @@ from ...plan.writing import (
     WriteGrid,
     WritePlan,
     block_bytes,
+    decoded,
     read_bytes,
     reals,
     touched,
@@ -103,6 +104,16 @@ class Write:
 
     def plan(self) -> WritePlan:
         """What `write` would do."""
+        plan = self._planned()
+        again, size = decoded(self.roots, plan.grid.extents), self._source_bytes
+        kept = min(1.0, plan.kept_bytes / size) if size else 0.0
+        return replace(plan, times=again - (again - 1) * kept)
+
+    @property
+    def _source_bytes(self) -> int:
+        return sum(map(tiled_bytes, sources_of(reals(self.roots)).values()))
+
+    def _planned(self) -> WritePlan:
         grid, at_once = self._grid(self.roots)
         block = block_bytes(self.roots, grid.extents)
         whole = min(grid.count, at_once)
@@ -123,13 +134,12 @@ class Write:
     def _kept_bytes(self, plan: WritePlan, also: Sequence[Expr]) -> int:
         """Bytes of decoded chunks that are kept for the blocks, and that ``also`` reads."""
         each = [sources_of(reals(some)) for some in (also, self.roots)]
-        most = min(self.how.memory, MEMORY)
-        return within(each, plan.peak_bytes, most, machine.free_memory())
+        return within(each, plan.peak_bytes, self.how.memory, machine.free_memory())
 
     def _reading_once(self, plan: WritePlan) -> WritePlan:
         """``plan``, or one of fewer blocks at once, and the chunks kept that all of them read."""
         again, cores = touched(self.roots, plan.grid.extents), self.rung.workers
-        size = sum(map(tiled_bytes, sources_of(reals(self.roots)).values()))
+        size = self._source_bytes
         if again <= 1 or not size:
             return plan
 
