@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -247,25 +244,3 @@ def test_an_array_of_the_host_is_copied_once_for_all_that_a_stencil_reads(
             made = abs(u).max().compute(on="gpu")
             assert len(copies) <= 1
         assert made == abs(u).max().compute(on="core")
-
-
-def test_kernels_of_a_program_are_compiled_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten stages with a kernel each: several threads ask NVRTC, each kernel is asked for once."""
-    compiling = sys.modules["speedcube.kernel.cuda.compile"]
-    ordinary, threads, sources = compiling.compile_cubin, set[str](), list[str]()
-
-    def noted(source: str, architecture: str) -> bytes:
-        threads.add(threading.current_thread().name)
-        sources.append(source)
-        time.sleep(0.05)
-        return ordinary(source, architecture)  # type: ignore[no-any-return]
-
-    monkeypatch.setattr(compiling, "compile_cubin", noted)
-    x = sc.asarray(np.random.default_rng(len(sources)).normal(size=(200, 300)))
-    for k in range(10):
-        x = (x - x.mean(axis=k % 2, keepdims=True)) / (x * x + 1.0625 + k).sum()
-        x = sc.roll(x, k, 0) * 0.5 + sc.sqrt(abs(x)) ** (k % 3)
-    found = x.compute(on="gpu")
-    assert len(sources) == len({*sources}) > 4
-    assert len(threads) > 1
-    np.testing.assert_array_equal(found, x.compute(on="core"))

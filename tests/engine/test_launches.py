@@ -20,7 +20,7 @@ import speedcube as sc
 from speedcube.engine import compute as engine
 from speedcube.engine import gpu
 from speedcube.engine.compute import plan_for
-from speedcube.engine.known import alone
+from speedcube.engine.known import alone, launches
 from speedcube.engine.prepare import prepare
 from speedcube.engine.scans import launched
 from speedcube.engine.small import device, known
@@ -305,3 +305,25 @@ def test_products_of_what_lies_in_order_need_no_plan(cupy: ModuleType, axis: Any
         if whole:
             wanted = sc.asarray(data).prod(axis=axis).compute(on="core")
             assert_same_bits(np.asarray(got), np.asarray(wanted))
+
+
+def test_kernels_of_a_program_are_compiled_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each once, by several threads, before the first launch is made."""
+    array = sc.asarray(_numbers(200, 300))
+    for k in range(10):
+        array = (array - array.mean(axis=k % 2, keepdims=True)) / (array * array + k + 1).sum()
+        array = sc.roll(array, k, 0) * 0.5 + sc.sqrt(abs(array)) ** (k % 3)
+    plan, _ = plan_for(array._expr, ONE, None, False)
+    both, asked = threading.Barrier(2, timeout=30), list[tuple[Any, int]]()
+
+    def compiled(program: Any, device: int) -> None:
+        asked.append((program, threading.get_ident()))
+        if len(asked) <= 2:
+            both.wait()  # for the other thread
+
+    monkeypatch.setattr(gpu, "gpu_kernel", compiled)
+    monkeypatch.setattr(gpu, "cores", lambda: 2)
+    stages = [one.visited for one in plan.passes if one.together is None]
+    launches.compile_together(stages, 0)
+    assert len(asked) == len({program for program, _ in asked}) > 4
+    assert len({thread for _, thread in asked}) == 2

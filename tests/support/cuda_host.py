@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import threading
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -92,12 +93,34 @@ def namespaces(sources: list[str]) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Pointer:
+    """Where an array lies on the device, which is kept for as long."""
+
+    ptr: int
+    of: Any
+
+    def __add__(self, count: int) -> Pointer:
+        return Pointer(self.ptr + count, self.of)
+
+
 class DeviceArray(np.ndarray):
     """What the engine uses of ``cupy.ndarray``."""
 
+    def __new__(
+        cls, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None
+    ) -> DeviceArray:
+        size = (1 + sum(s * (n - 1) for n, s in zip(shape, strides, strict=True))) if strides else 0
+        memory = (ctypes.c_char * (size + 64)).from_address(memptr.ptr)
+        made = super().__new__(cls, shape, dtype, memory, 0, strides)
+        made.owner = memptr.of  # type: ignore[attr-defined]
+        return made
+
+    base = None  # as of CuPy's that own their memory
+
     @property
     def data(self) -> Any:  # type: ignore[override]
-        return SimpleNamespace(ptr=self.ctypes.data)
+        return Pointer(self.ctypes.data, self)
 
     __cuda_array_interface__: ClassVar[dict[str, Any]] = {}
     device: ClassVar[Any] = SimpleNamespace(id=0)

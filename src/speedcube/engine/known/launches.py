@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +22,13 @@ from ...plan.regions import regions_of
 from ...plan.stages import Stage
 from ..boxes import Stop
 from ..finished.launch import OnceForAll
-from ..gpu import Launcher, gpu_kernel, to_device
+from ..gpu import Launcher, compile_all, to_device
 from ..gpu_records import run_some
-from ..machine import cores
 from ..prepare import Prepared, prepare, prepare_many
 from ..results import values
 from ..staging.packed import Packed
 
 InMemory: TypeAlias = Stored | StageResult
-_COMPILERS: Final = 16  # threads that compile at once
 
 
 class DirectLaunches:
@@ -188,24 +185,14 @@ def _finished(stage: Stage) -> Prepared | None:
 
 
 def compile_together(stages: Sequence[Stage], device: int) -> None:
-    """Compile what the launches of ``stages`` take, several kernels at once.
-
-    NVRTC takes a third of a second for a long one, of one core.
-    """
+    """Compile what the launches of ``stages`` take, several kernels at once."""
     programs: dict[Program, None] = {}
     for stage in stages:
         if _is_stored(stage):
             programs |= {prepared.program: None for prepared, _ in _stored(stage)}
         elif (prepared := _finished(stage)) is not None:
             programs[prepared.program] = None
-    threads = min(len(programs), cores(), _COMPILERS)
-    if threads > 1:
-        pool = ThreadPoolExecutor(threads, "speedcube-nvrtc")
-        try:
-            for _ in pool.map(lambda program: gpu_kernel(program, device), programs):
-                pass
-        finally:
-            pool.shutdown(cancel_futures=True)
+    compile_all([*programs], device)
 
 
 def _read(prepared: Prepared, first: int) -> list[tuple[int, InMemory]]:
