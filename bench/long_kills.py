@@ -150,9 +150,9 @@ def disturbed(pool: Pool, run: Callable[[Any, Path], Any], delay: float) -> dict
 
 def measured(
     names: Sequence[str], size: int, workers: int, kills: int, seed: int
-) -> dict[str, Any]:
-    """The rows of the programs of these names."""
-    rows, chance = dict[str, Any](), random.Random(seed)
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of the programs of these names, each as it is found."""
+    chance = random.Random(seed)
     patience = dask.config.set({"speedcube.worker-timeout": TIMEOUT})
     with patience, pool_of(workers, seed) as pool:
         for name in names:
@@ -170,9 +170,8 @@ def measured(
                 runs[-1]["wrong"] = runs[-1].pop("bits") != wanted
                 print(name, runs[-1], flush=True)
             extras = [run["extra"] for run in runs]
-            rows[name] = {"extra": statistics.median(extras), "most": max(extras), "runs": runs}
-            rows[name] |= {"most_work": max(run["work"] for run in runs), "bits": wanted}
-    return rows
+            row = {"extra": statistics.median(extras), "most": max(extras), "runs": runs}
+            yield name, row | {"most_work": max(run["work"] for run in runs), "bits": wanted}
 
 
 def main() -> int:
@@ -189,15 +188,18 @@ def main() -> int:
     if given.whole:
         pieces.WORK = math.inf  # type: ignore[misc]
     fork_workers()
-    rows = measured(given.programs.split(","), given.size, given.workers, given.kills, given.seed)
     about = {"date": time.strftime("%Y-%m-%d"), "cpus": os.cpu_count(), "numpy": np.__version__}
-    about |= {"size": given.size, "workers": given.workers, "load": os.getloadavg()[0]}
-    about["processor"] = processor()
+    about |= {"size": given.size, "workers": given.workers, "processor": processor()}
     words = [one for one in sys.argv[1:] if one not in ("--json", str(given.json))]
     about["command"] = " ".join(["bench/long_kills.py", *words])
-    if given.json:
-        given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
+    rows = dict[str, Any]()
+    wanted = given.size, given.workers, given.kills, given.seed
+    for name, row in measured(given.programs.split(","), *wanted):
+        rows[name] = row
+        about["load"] = os.getloadavg()[0]
+        if given.json:
+            given.json.parent.mkdir(parents=True, exist_ok=True)
+            given.json.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
     return int(any(run["wrong"] for row in rows.values() for run in row["runs"]))
 
 
