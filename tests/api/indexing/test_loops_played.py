@@ -82,3 +82,27 @@ def test_a_small_one_stays_on_the_host() -> None:
     for i in range(60):
         x[i % 3] = x[(i + 1) % 3] * 0.5 + i
     assert type(x._expr.source.buffer) is np.ndarray
+
+
+def test_what_a_loop_has_made_is_not_looked_through_in_each_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Weights that follow the error of the step before: 240 steps behind the last ones."""
+    looked, ordinary = [0], home._is_readable
+
+    def counted(node: Any) -> bool:
+        looked[0] += 1
+        return ordinary(node)
+
+    monkeypatch.setattr(home, "_is_readable", counted)
+    size, steps = 8, 240
+    x, d = np.random.default_rng(3).normal(size=(2, size + steps))
+    given, errors, w = sc.array(x), sc.zeros(size + steps), sc.zeros(size)
+    want, v = np.zeros(size + steps), np.zeros(size)
+    for t in range(size, size + steps):
+        errors[t] = d[t] - (w * given[t - size : t]).sum()
+        w = w + 0.01 * errors[t] * given[t - size : t]
+        want[t] = d[t] - (v * x[t - size : t]).sum()
+        v = v + 0.01 * want[t] * x[t - size : t]
+    np.testing.assert_allclose(errors, want, rtol=1e-12)
+    assert looked[0] < 60 * steps

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ....engine.asked.reading import KEPT_ON_HOST
 from ....engine.machine import gpu_count
 from ....engine.results import ResultMemory
 from ....engine.rungs import Rung
@@ -37,7 +38,7 @@ def _rung_for(array: Array, value: Array) -> Rung | None:
     """What makes ``value`` where ``array`` lies, or is to lie; None: what computes everywhere."""
     if not gpu_count() or array._gpu:
         return None
-    if few_below(value._expr, _NODES, fits=_is_readable) is None:
+    if few_below(value._expr, _NODES, KEPT_ON_HOST, _is_readable) is None:
         return None
     rung = rung_of((array._expr,), None, None, False, ResultMemory.OF_RUNG)
     if not rung.devices or rung.cores:
