@@ -291,6 +291,23 @@ def test_alike_is_what_has_the_same_bounds_and_places() -> None:
         assert anew(array, "core").tobytes() == value.tobytes(), array
 
 
+def test_programs_are_alike_whichever_constants_of_theirs_are_one() -> None:
+    """One number at several places of a program, of which others have one at each."""
+    data = np.random.default_rng(9).normal(size=(300, 400))
+    x = sc.asarray(data)
+
+    def step(m: Any, x: Any, a: Any, b: Any) -> Any:
+        z = m.roll(x, 1, 0) * a + a
+        return m.roll(z, 1, 1) * x + m.roll(z, 2, 0) * b
+
+    two, three, five = (sc.full((), value) for value in (2.0, 3.0, 5.0))
+    alike._patterns.clear()
+    for a, b in ((two, two), (two, three), (three, two), (five, three)):
+        assert_same_bits(
+            step(sc, x, a, b).compute(on="core"), step(np, data, float(a), float(b)), "step"
+        )
+
+
 def test_no_array_of_a_user_is_kept() -> None:
     a = np.random.default_rng(6).normal(size=(30, 30))
     gone = weakref.ref(a)

@@ -93,14 +93,15 @@ def alike(
 def _remembered(
     key: Key, nodes: Sequence[Expr], make: Callable[[], Program], parameters: Parameters
 ) -> Lowered:
-    words, uniforms = len(parameters.words), len(parameters.uniforms)
+    words = len(parameters.words)
     program = make()
-    sources = {id(n.source): k for k, n in enumerate(nodes) if isinstance(n, Leaf)}
     places = {id(n): k for k, n in enumerate(nodes)}
-    constants = ((u.place, sources[id(u.source)]) for u in parameters.uniforms[uniforms:])
+    # By the node: several have one source here, and each its own where the program is found again.
     # What lowering made itself, as a cast of a factor, is made of constants that the key has.
-    folded = ((place, places[id(n)]) for place, n in parameters.folded if id(n) in places)
-    found = _Pattern(program, tuple(parameters.words[words:]), tuple(constants), tuple(folded))
+    fixed = [(place, places[id(n)]) for place, n in parameters.fixed if id(n) in places]
+    constants = tuple([one for one in fixed if isinstance(nodes[one[1]], Leaf)])
+    folded = tuple([one for one in fixed if isinstance(nodes[one[1]], Map)])
+    found = _Pattern(program, tuple(parameters.words[words:]), constants, folded)
     with _lock:
         _patterns[key] = found
         while len(_patterns) > MOST:

@@ -88,9 +88,10 @@ class _Elements:
     def parameter(self, node: Expr, constant: Array) -> int:
         """The parameter that is ``constant``, the value of ``node``."""
         if isinstance(node, Leaf) and isinstance(node.source, Const):
-            return self.parameters.given(node.source)
-        place = self.parameters.add(constant, str(constant.dtype))
-        self.parameters.folded.append((place, node))
+            place = self.parameters.given(node.source)
+        else:
+            place = self.parameters.add(constant, str(constant.dtype))
+        self.parameters.fixed.append((place, node))
         return place
 
     def loaded(self, leaf: Expr) -> Value:

@@ -39,13 +39,13 @@ class Uniform:
 class Parameters:
     """The uniform parameters: 8 bytes each, filled in the order they are asked for.
 
-    ``uniforms`` are those that a source gives and nothing else goes into; ``folded`` says which
-    ones are the value of an expression of constants.
+    ``uniforms`` are those that a source gives and nothing else goes into; ``fixed`` says which ones
+    are the value of an expression of constants, or a constant.
     """
 
     words: list[int] = field(default_factory=list)
     uniforms: list[Uniform] = field(default_factory=list)
-    folded: list[tuple[int, Expr]] = field(default_factory=list)
+    fixed: list[tuple[int, Expr]] = field(default_factory=list)
 
     def add(self, value: Any, dtype: str) -> int:
         self.words.append(word_of(np.array(value, dtype)))
