@@ -308,6 +308,20 @@ def test_programs_are_alike_whichever_constants_of_theirs_are_one() -> None:
         )
 
 
+def test_numbers_made_of_one_another_are_made_once() -> None:
+    data = np.random.default_rng(9).normal(size=(30, 40))
+    x = sc.asarray(data)
+    alike._patterns.clear()
+    for value in (1.0, 1.5):
+        number = sc.sin(sc.full(data.shape, value))
+        for _ in range(60):
+            number = number * 0.5 + number * 0.25  # each is twice a part of the next
+        y = sc.roll(x * number, 1, 0) + x * number
+        found = anew(y, "core")
+    alike._patterns.clear()
+    assert_same_bits(found, anew(y, "core"))
+
+
 def test_no_array_of_a_user_is_kept() -> None:
     a = np.random.default_rng(6).normal(size=(30, 30))
     gone = weakref.ref(a)

@@ -21,7 +21,7 @@ from ...expr.nodes import Const, Expr, Leaf, Map, Random, walk
 from ...expr.space import Space, Tiling, is_packed
 from ..evaluate import is_faithful
 from ..program import LeafCode, Program
-from .elements import number_of
+from .elements import numbers_of
 from .parameters import Parameters, Uniform, now, word_of
 
 MOST: Final = 512  # programs that are remembered; the one not asked for longest is forgotten
@@ -85,8 +85,9 @@ def alike(
         uniform = Uniform(source, place, now(source))
         parameters.uniforms.append(uniform)
         parameters.words[place : place + 1] = uniform.words()
+    numbers = numbers_of([nodes[number] for _, number in known.folded])
     for place, number in known.folded:
-        parameters.words[place] = word_of(number_of(nodes[number]))
+        parameters.words[place] = word_of(numbers[id(nodes[number])])
     return Lowered(known.program, parameters.array(), tuple(parameters.uniforms))
 
 

@@ -118,12 +118,23 @@ class _Elements:
         return searched(self.b, node.op, self.place[id(base)], base.dtype, wanted, line)
 
 
-def number_of(node: Expr) -> Array:
-    """The value of ``node``, which constants alone go into."""
-    if isinstance(node, Leaf):
-        assert isinstance(node.source, Const)
-        return constant_of(node.source)
-    return _folded(node, [number_of(arg) for arg in node.args])
+def numbers_of(roots: Sequence[Expr]) -> dict[int, Array]:
+    """The values of ``roots``, and of what is below, by their ids: constants alone go into them."""
+    known: dict[int, Array] = {}
+    left = [*roots]
+    while left:
+        node = left[-1]
+        needs = [arg for arg in node.args if id(arg) not in known] if type(node) is Map else []
+        if needs:
+            left += needs
+            continue
+        left.pop()
+        if isinstance(node, Map):
+            known[id(node)] = _folded(node, [known[id(arg)] for arg in node.args])
+        else:
+            assert isinstance(node.source, Const)
+            known[id(node)] = constant_of(node.source)
+    return known
 
 
 def _folded(node: Map, args: Sequence[Array]) -> Array:
