@@ -228,3 +228,20 @@ def test_elements_are_read_where_they_lie(dtype: str, monkeypatch: pytest.Monkey
     for wrong in (3, -4):
         with pytest.raises(IndexError, match="out of bounds"):
             x[wrong]
+
+
+@pytest.mark.parametrize("seen", [False, True])
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint32", "uint64"])
+def test_floats_out_of_range_have_the_bits_of_a_kernel_in_memory(dtype: str, seen: bool) -> None:
+    """NumPy's casts of them give what the CPU does: others on others."""
+    values = [[300.5, 1e10, -1e10], [np.nan, np.inf, -1.5]]
+    for given in (np.array(values), np.array(values, "float32"), np.float32(-3e9)):
+        wanted = sc.asarray(given).astype(dtype).compute()
+        for value in (given, sc.asarray(given) * given.dtype.type(1)):
+            x = sc.zeros((2, 3), dtype=dtype)
+            for _ in range(50):
+                x[0, 1] = 1
+            y = x + 1 if seen else None
+            x[...] = value
+            assert x.compute().tolist() == np.broadcast_to(wanted, (2, 3)).tolist()
+            assert y is None or y.compute().tolist() == [[1, 2, 1], [1, 1, 1]]

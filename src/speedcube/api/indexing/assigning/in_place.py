@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from .... import dtypes
 from ....engine.asked.unwritten import is_frozen, is_ours_alone
 from ....expr.graph import below, is_short
 from ....expr.nodes import (
@@ -31,6 +32,7 @@ from ....expr.nodes import (
 from ....expr.pairs.node import is_pair, of_pairs_in, parts
 from ....expr.sources.at_hand import seen
 from ...array import Array
+from ...sources import asarray
 from ..items import DEPTH
 from ..keys import entries
 from .at_once import is_plain, number_at_hand
@@ -96,6 +98,8 @@ def wrote_in_place(array: Array, item: Any, value: Any) -> bool:
     memory = own_memory(array)
     if memory is None:
         return False
+    if type(value) in (np.ndarray, np.float16, np.float32):
+        value = _cast(value, array._expr.dtype)
     on_gpu = not isinstance(memory, np.ndarray)
     if on_gpu:
         if not all([type(one) in _BASIC for one in keys]):
@@ -162,6 +166,26 @@ def is_cast_alike(value: Any, dtype: str) -> bool:
     # Integers become float16 by way of float32 there, which rounds twice.
     twice = dtype == "float16" and given.kind in "iu"
     return given.char in _CHARS and not twice and np.can_cast(given, dtype, "same_kind")
+
+
+def _cast(value: Any, dtype: str) -> Any:
+    """NumPy's ``value``, cast to ``dtype`` by a kernel where NumPy's cast has other bits.
+
+    It has of floats that are not in the range of integers: those of each kind of CPU.
+    """
+    given, integers = value.dtype, dtype in dtypes.INTEGERS
+    if given.char not in _CHARS or is_cast_alike(value, dtype):
+        return value
+    if integers and (given.kind in "biu" or _is_in_range(value, dtype)):
+        return value
+    return np.asarray(asarray(value).astype(dtype).compute("core"))
+
+
+def _is_in_range(value: Any, dtype: str) -> bool:
+    if value.dtype.kind != "f" or not value.size:
+        return not value.size
+    limits = np.iinfo(dtype)
+    return limits.min <= float(value.min()) and float(value.max()) < limits.max
 
 
 def _is_at_hand(item: Any) -> bool:
