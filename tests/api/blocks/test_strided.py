@@ -92,3 +92,16 @@ def test_steps_beyond_the_array_are_refused(shape: Any, strides: Any, said: str)
         ours(sc.asarray(X), shape, strides)
     with pytest.raises(TypeError, match="strides must be integers"):
         ours(sc.asarray(X), (2,), (8.0,))
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides"), [((3,), (48,)), ((7,), (8,)), ((2,), (-16,)), ((4,), (16,))]
+)
+def test_steps_beyond_memory_of_numpys_are_refused(shape: Any, strides: Any) -> None:
+    part = X[1:2, 1:6]  # 5 elements, amid memory that has more
+    with pytest.raises(ValueError, match="leaves an array of 40 bytes"):
+        ours(part, shape, strides)
+    assert ours(part[:, ::-1], (5,), (-8,)).compute().tolist() == part[0, ::-1].tolist()
+    assert ours(part[:0], (0, 9), (8, 800)).shape == (0, 9)
+    with pytest.raises(ValueError, match="leaves an array of 0 bytes"):
+        ours(part[:0], (1,), (8,))

@@ -23,20 +23,21 @@ def as_strided(
     the other. The other arguments change nothing.
     """
     if isinstance(x, np.ndarray):  # whose strides are what they are
-        return array_of(np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False))
+        seen = np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
+        (low, high), (first, last) = _reach(seen.shape, seen.strides), _reach(x.shape, x.strides)
+        if seen.size and not (x.size and first <= low and high <= last):
+            raise _leaves(seen.shape, seen.strides, x.nbytes)
+        return array_of(seen)
     array = array_of(x)
     wanted = array.shape if shape is None else build.check_shape(shape)
     steps = _steps(array.strides if strides is None else strides, array.itemsize)
     if len(steps) != len(wanted):
         raise ParameterError(f"as_strided: {len(steps)} strides for {len(wanted)} axes")
-    ends = [(n - 1) * step for n, step in zip(wanted, steps, strict=True)]
     if 0 in wanted:
         return Array(filled(0, array._expr.dtype, wanted), gpu=array._gpu)
-    if sum(min(end, 0) for end in ends) < 0 or sum(max(end, 0) for end in ends) >= array.size:
-        raise ParameterError(
-            f"as_strided: shape {wanted} with strides {tuple(strides or array.strides)} leaves an "
-            f"array of {array.nbytes} bytes; sliding_window_view gives the windows that fit"
-        )
+    low, high = _reach(wanted, steps)
+    if low < 0 or high >= array.size:
+        raise _leaves(wanted, tuple(strides or array.strides), array.nbytes)
     return Array(_seen(array.reshape(-1)._expr, wanted, steps), gpu=array._gpu)
 
 
@@ -51,6 +52,19 @@ def _steps(strides: Any, itemsize: int) -> tuple[int, ...]:
             f"as_strided: strides {tuple(several)} are not whole elements of {itemsize} bytes"
         )
     return tuple(one // itemsize for one in several)
+
+
+def _reach(shape: Shape, steps: tuple[int, ...]) -> tuple[int, int]:
+    """How far ``steps`` go back from the first element, and on."""
+    ends = [(n - 1) * step for n, step in zip(shape, steps, strict=True)]
+    return sum(min(end, 0) for end in ends), sum(max(end, 0) for end in ends)
+
+
+def _leaves(shape: Shape, strides: tuple[int, ...], nbytes: int) -> ParameterError:
+    return ParameterError(
+        f"as_strided: shape {shape} with strides {strides} leaves an array of {nbytes} bytes; "
+        "sliding_window_view gives the windows that fit"
+    )
 
 
 def _seen(line: Expr, shape: Shape, steps: tuple[int, ...]) -> Expr:
