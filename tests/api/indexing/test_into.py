@@ -30,6 +30,16 @@ def test_numpys_arrays_are_written(number: int) -> None:
     np.testing.assert_array_equal(ours, theirs)
 
 
+def test_the_array_that_is_written_may_be_named_after_others() -> None:
+    """It decides whose function writes, not what is named first."""
+    for x in (np.zeros(3), sc.zeros(3)):
+        for source in (np.ones(3), sc.ones(3)):
+            sc.copyto(src=source, dst=x)
+            sc.put(v=4.0 * source[:1], ind=[1], a=x)
+            assert np.asarray(x).tolist() == [1.0, 4.0, 1.0]
+            x[...] = 0.0
+
+
 def test_lists_are_refused() -> None:
     with pytest.raises(TypeError, match="put assigns to an array of speedcube or of NumPy, not"):
         sc.put([1, 2], [0], [1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from ..array import Array
 def also_into_numpys(ours: Callable[..., None]) -> Callable[..., None]:
     """``ours``, or NumPy's function of its name where NumPy's own array is assigned to."""
     theirs = getattr(np, ours.__name__)
+    name = next(iter(signature(ours).parameters))
 
     @wraps(ours)
     def function(*args: Any, **keywords: Any) -> None:
-        target = args[0] if args else next(iter(keywords.values()), None)
+        target = args[0] if args else keywords.get(name)
         if not isinstance(target, np.ndarray):
             ours(*args, **keywords)
             return
