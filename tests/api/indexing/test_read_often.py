@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dask.base import tokenize
 
 import speedcube as sc
 from speedcube.api.indexing.items import READ
@@ -43,6 +44,18 @@ def test_few_elements_are_computed_once(name: str) -> None:
     np.testing.assert_array_equal(before, want + 1)
     x[(2,) * x.ndim] = 7
     np.testing.assert_array_equal(before, want + 1)
+
+
+def test_what_dask_calls_an_array_is_the_same_when_it_was_read() -> None:
+    x = sc.sin(sc.arange(20))
+    name, token = x.name, tokenize(x)
+    for _ in range(READ):
+        float(x[3])
+    assert _is_in_memory(x)
+    assert x.name == name
+    assert tokenize(x) == token
+    x[3] = 1
+    assert x.name != name
 
 
 def test_what_others_may_write_to_is_read_each_time() -> None:

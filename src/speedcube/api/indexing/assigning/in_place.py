@@ -223,7 +223,10 @@ def settle(array: Array) -> bool:
 def keep(array: Array) -> bool:
     """The same of what reads no memory that others may write to, and no file."""
     unwritten = is_short(array._expr, _NODES) and all(map(_is_unwritten, below(array._expr)))
-    return unwritten and settle(array)
+    name = array._name
+    kept = unwritten and settle(array)
+    array._name = name  # Dask's graphs have it, and its values are the same
+    return kept
 
 
 def _is_unwritten(node: Node) -> bool:
