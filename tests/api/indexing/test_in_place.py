@@ -14,6 +14,7 @@ import pytest
 import speedcube as sc
 from speedcube.api.indexing.assigning import assignment, in_place
 from speedcube.api.indexing.assigning.own_memory import own_memory
+from speedcube.expr.nodes import Stored
 
 DTYPES = ("float64", "float32", "int64", "uint8", "bool", "complex128")
 
@@ -245,3 +246,20 @@ def test_floats_out_of_range_have_the_bits_of_a_kernel_in_memory(dtype: str, see
             x[...] = value
             assert x.compute().tolist() == np.broadcast_to(wanted, (2, 3)).tolist()
             assert y is None or y.compute().tolist() == [[1, 2, 1], [1, 1, 1]]
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_what_others_look_at_is_copied_where_there_is_memory_for_it(
+    fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, want = sc.zeros((400, 500)), np.zeros((400, 500))
+    for k in range(50):
+        x[0, k] = want[0, k] = k
+    size = 8 * (x.nbytes if fits else x.nbytes - 1)
+    monkeypatch.setattr(in_place, "free_memory", lambda: size)
+    y = x + 1
+    x[::2] = x[1::2] + x[::2] * 2
+    assert (type(getattr(x._expr, "source", None)) is Stored) is fits
+    np.testing.assert_array_equal(y.compute(), want + 1)
+    want[::2] = want[1::2] + want[::2] * 2
+    np.testing.assert_array_equal(x.compute(), want)

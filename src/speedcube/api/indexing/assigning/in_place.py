@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .... import dtypes
 from ....engine.asked.unwritten import is_frozen, is_ours_alone
+from ....engine.machine import free_memory
 from ....expr.graph import below, is_short
 from ....expr.nodes import (
     STAGED,
@@ -43,6 +44,7 @@ SMALL: Final = 1 << 14  # elements of an array that is copied by an assignment: 
 # The same for numbers that were computed for that: what is left lazy instead takes 100 us and more.
 MADE: Final = 1 << 17
 _PART: Final = 8  # of an array: of so much of it, it is copied for an assignment
+_OF_FREE: Final = 8  # of the memory that is free, for a copy
 LAZY: Final = 2  # assignments after which one of few operations is computed for the next
 _NODES: Final = 64
 _NUMBERS: Final = (bool, int, float, np.generic)
@@ -129,6 +131,8 @@ def wrote_much(array: Array, item: Any, value: Any) -> bool:
         return True
     source = array._expr.source if type(array._expr) is Leaf else None
     if type(source) is not Stored or source.buffer.shape != array.shape:
+        return False
+    if array.nbytes > free_memory() // _OF_FREE:
         return False
     array._expr = whole(Stored(source.buffer.copy(), source.dtype, True), array.shape)
     del source
