@@ -116,12 +116,15 @@ def regular_handle(path: str | os.PathLike[str]) -> int:
 def handle_to_write(path: str, flags: int) -> int:
     """A handle of the regular file ``path``, to be written; `OSError` for a link or anything else.
 
-    Whoever can make a link of a name that we write to would have us write over what it leads to.
+    Whoever can make a link of a name that we write to would have us write over what it leads to. So
+    would a second name of a file.
     """
     check_no_link(path)
     handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     try:
         check_regular(handle, path)
+        if os.fstat(handle).st_nlink > 1:
+            raise OSError(errno.EMLINK, "it has a second name, under which it would change", path)
     except BaseException:
         os.close(handle)
         raise

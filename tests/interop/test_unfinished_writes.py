@@ -303,6 +303,17 @@ def test_a_link_in_place_of_a_draft_is_not_followed(
     assert not (tmp_path / "y.npy").exists()
 
 
+@pytest.mark.parametrize("ends", [DRAFT, JOURNAL])
+def test_a_second_name_of_a_file_is_no_draft(tmp_path: Path, ends: str) -> None:
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"as it was")
+    (tmp_path / f"y.npy{ends}").hardlink_to(precious)
+    with pytest.raises(OSError, match="it has a second name, under which it would change"):
+        sc.save(tmp_path / "y.npy", sc.arange(9))
+    assert precious.read_bytes() == b"as it was"
+    assert not (tmp_path / "y.npy").exists()
+
+
 @pytest.mark.parametrize("name", ["speedcube-write", "speedcube-write/all"])
 def test_a_link_in_place_of_notes_is_not_followed(
     tmp_path: Path, small_blocks: None, name: str
