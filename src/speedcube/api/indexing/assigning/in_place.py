@@ -234,6 +234,8 @@ def keep(array: Array) -> bool:
 
 
 def _is_unwritten(node: Node) -> bool:
+    if math.prod(node.shape) > MADE:  # a loop over what is made of much is lazy
+        return False
     source = node.source if type(node) is Leaf else None
     if type(source) is Stored:
         return is_frozen(source) or is_ours_alone(source)
