@@ -254,11 +254,11 @@ def test_who_goes_on_is_told_what_was_there(
     y, found = stopping(None)[0], len(list((place / "c").iterdir()))
     assert 0 < found < 12
     y.to_zarr(place, **how)
-    said = f"y.zarr: {found} of 12 blocks are there, {12 - found} are written\n"
+    said = f"y.zarr: found {found} of 12 blocks, {12 - found} to write\n"
     assert capfd.readouterr().err.endswith(said)
     before, seen = digests(place), list[Any]()
     y.to_zarr(place, **how)
-    said = "y.zarr: 12 of 12 blocks are there, none is written: it was whole, and is left as it is"
+    said = "y.zarr: found 12 of 12 blocks, none to write: the array was whole, and is left as it is"
     assert said in capfd.readouterr().err
     y.to_zarr(place, **how, progress=seen.append)
     assert [(one.done, one.found, one.blocks) for one in seen] == [(DATA.nbytes, 12, 12)]

@@ -16,7 +16,7 @@ from ...numbers import bytes_text, duration_text
 _FIRST: Final = 2.0  # seconds: what is written sooner says nothing
 _BETWEEN: Final = 0.25  # seconds between two lines on a terminal
 _IN_LOGS: Final = 30.0  # and where each line stays
-_WHOLE: Final = "none is written: it was whole, and is left as it is, unread"
+_WHOLE: Final = "none to write: the array was whole, and is left as it is, unread"
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ class Meter:
             self.show(self._now())
         elif self.show is not False:
             left = self.blocks - self.found
-            then = f"{left:,} are written" if left else _WHOLE
-            text = f"{self.label}: {self.found:,} of {self.blocks:,} blocks are there, {then}"
+            then = f"{left:,} to write" if left else _WHOLE
+            text = f"{self.label}: found {self.found:,} of {self.blocks:,} blocks, {then}"
             print(f"speedcube: {text}", file=sys.stderr, flush=True)
 
     def _now(self) -> WriteProgress:
