@@ -105,11 +105,9 @@ def test_booleans_and_small_integers() -> None:
 
 
 def test_choice() -> None:
-    with dask.config.set(array_plugins=(cupy_backend.plugin,)):
-        drawn = generator().choice(10, size=(40, 50), chunks=(20, 50))
-        assert type(drawn._meta) is np.ndarray  # not speedcube's Array, whose package Dask asked
-        assert (drawn.dtype, drawn._meta.ndim) == (np.int64, 2)
-        assert set(np.unique(drawn.compute())) == set(range(10))
+    drawn = generator().choice(10, size=(40, 50), chunks=(20, 50))
+    assert (drawn.dtype, drawn._meta.ndim) == (np.int64, 2)
+    assert set(np.unique(drawn.compute())) == set(range(10))
     values = generator().choice([2.5, 7.5], size=200, p=[0.0, 1.0], chunks=100).compute()
     assert set(values) == {7.5}
     distinct = generator().choice(np.arange(30), size=30, replace=False).compute()
@@ -173,3 +171,19 @@ def test_the_type_of_a_mixed_operation(cupy: Any) -> None:
 def test_the_generator_of_a_chunk_is_ours_and_others_are_speedcubes() -> None:
     assert isinstance(sc.random.default_rng(BitGenerator(1)), cupy_backend.CupyGenerator)
     assert isinstance(sc.random.default_rng(1), sc.random.Generator)
+
+
+def test_the_type_of_what_is_chosen(cupy: Any) -> None:
+    """Dask takes NumPy's type for whole numbers that are chosen, with probabilities, too."""
+    cupy.ndarray = Strict
+    cupy.asarray = lambda value: np.asarray(value)
+    cupy.empty = lambda *args: np.empty(*args).view(Strict)
+    with dask.config.set(array_plugins=(cupy_backend.plugin,), scheduler="synchronous"):
+        for drawn in (
+            generator().choice(10, size=6, chunks=3),
+            generator().choice(2, size=6, p=[0.0, 1.0], chunks=3),
+            generator().choice(da.ones(3, chunks=3), size=6, chunks=3),
+        ):
+            assert type(drawn._meta) is Strict  # not speedcube's, whose package Dask asked
+        before = da.random.default_rng(5).choice(2, size=6, p=[0.0, 1.0])
+        assert type(before._meta) is np.ndarray  # a generator from outside draws with NumPy

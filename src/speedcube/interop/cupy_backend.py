@@ -189,17 +189,25 @@ def plugin(array: Any) -> Any:
     left alone, so that ``map_blocks(cupy.asnumpy)`` and ``to_backend("numpy")`` do what they say.
     """
     meta, layers = array._meta, array.dask.dependencies
-    if type(meta).__module__.split(".")[0] == __name__.split(".")[0]:
-        # choice(int): Dask asked the bit generator's package for the type of its chunks.
-        return _with_cupy_meta(array)
     if type(meta) is not np.ndarray or meta.dtype.kind not in _KINDS:
         return None
     if meta.dtype in (np.longdouble, np.clongdouble):
         return None
+    if chooses(array):
+        return _with_cupy_meta(array)
     parents = layers.get(array.name, set()) - {f"original-{array.name}"}
     if parents:
         return _with_cupy_meta(array) if _is_mixed(array, parents) else None
     return array.map_blocks(to_gpu, meta=_cupy_meta(array))
+
+
+def chooses(array: Any) -> bool:
+    """Whether its chunks are drawn by `CupyGenerator.choice`: for whole numbers, and where it has
+    probabilities, Dask takes NumPy's type for them.
+    """
+    layer = array.dask.layers[array.name]
+    task = next(iter(layer.values()), None) if array.name.startswith("da.random.choice-") else None
+    return isinstance(next(iter(getattr(task, "args", ())), None), BitGenerator)
 
 
 def _is_mixed(array: Any, parents: set[str]) -> bool:
