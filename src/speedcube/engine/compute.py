@@ -131,8 +131,10 @@ def compute(
             made = direct.values((root,), rung, to == "cupy")
         if made:
             return made[0]
-    root = root if few and looked else _small_reading([root], size, rung)[0]
     steps = _steps(rung)
+    if steps and to in PLACES_HERE and (value := put_together(root, rung.workers)) is not None:
+        return value
+    root = root if few and looked else _small_reading([root], size, rung)[0]
     here = to in PLACES_HERE and not direct.reads_routine(root)
     if here and size <= at_once(rung.kind, SMALL, visited is not root):
         value = small_value(root, rung.kind, new_of(steps))
@@ -140,8 +142,6 @@ def compute(
             return value
     if steps and to in PLACES_HERE and (found := steps.several([root])):
         return found[0]
-    if steps and to in PLACES_HERE and (value := put_together(root, rung.workers)) is not None:
-        return value
     check_place(to, rung)
     if rung.kind == "gpu" and size <= in_one_launch(SMALL) and not known:
         value = value_on_gpu(root, rung.devices[0], to != "numpy", size > SMALL)

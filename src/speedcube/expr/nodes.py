@@ -138,13 +138,13 @@ class Piecewise:
 
     The boxes of ``pieces`` are disjoint and cover ``shape``; ``boxes`` are these, or make them when
     they are asked for. ``call`` is what users wrote: the function's name, the arrays that it takes,
-    and its other arguments as text.
+    and its other arguments as text, or where something was put.
     """
 
     shape: Shape
     dtype: str
     boxes: tuple[Piece, ...] | Boxes
-    call: tuple[str, tuple[Expr, ...], str] = ("piecewise", (), "")
+    call: tuple[str, tuple[Expr, ...], str | Shape] = ("piecewise", (), "")
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:

@@ -103,7 +103,8 @@ def source_text(source: Source, depth: int = 8, show: Callable[[Expr, int], str]
         name, args, options = source.call
         texts = [show(arg, depth - 1) for arg in args[:_PIECES]] if depth else ["..."]
         more = ["..."] if depth and len(args) > _PIECES else []
-        return f"{name}({', '.join([*texts, *more, options])})"
+        others = options if isinstance(options, str) else f"at={options}"
+        return f"{name}({', '.join([*texts, *more, others])})"
     if isinstance(source, Random):
         values = ", ".join(f"{p:g}" for p in source.parameters)
         return f"{source.distribution}({values})"

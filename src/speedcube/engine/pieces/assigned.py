@@ -35,9 +35,31 @@ _BYTES: Final = 1 << 22
 _APART: Final = 1 << 26
 # Elements that are sooner made and written over than left out: by a kernel for any number of rows,
 # and by one that is looked for.
-_NEAR: Final = 1 << 12
+_NEAR: Final = 1 << 13
 _FAR: Final = 1 << 15
 _STOP: Final = Stop()
+_SMALL: Final = 1 << 14  # elements that NumPy copies at once, whatever their rows are
+
+
+@dataclass(eq=False)
+class _AtHand:
+    """``values`` in rows ``first`` to ``end`` of the results, in their ``share`` of these."""
+
+    first: int
+    end: int
+    share: Array
+    values: Array
+
+    def make(self, low: int, high: int) -> None:
+        """Its rows from ``low`` to ``high`` of the results."""
+        share, values = self.share, self.values
+        if self.first < low or high < self.end:
+            rows = slice(max(low - self.first, 0), high - self.first)
+            share, values = share[rows], values[rows] if values.ndim == share.ndim else values
+        if share.size <= _SMALL:
+            share[...] = values
+        else:
+            copied(values, share, _STOP)
 
 
 @dataclass(eq=False)
@@ -78,6 +100,9 @@ class _InPlace:
             share[...] = made
 
 
+_Box: TypeAlias = _AtHand | _InPlace | InPatches
+
+
 def put_together(root: Expr, workers: int) -> Array | None:
     """The values of ``root``, by ``workers`` threads; None where it is no such array."""
     if type(root) is not Leaf or type(root.source) is not Piecewise or not is_whole(root):
@@ -99,7 +124,7 @@ def put_together(root: Expr, workers: int) -> Array | None:
     return result
 
 
-def _fill(result: Array, boxes: Sequence[_InPlace | InPatches], workers: int) -> None:
+def _fill(result: Array, boxes: Sequence[_Box], workers: int) -> None:
     in_order = sorted(boxes, key=attrgetter("first"))
     apart = all(one.end <= after.first for one, after in pairwise(in_order))
     row = result.nbytes // len(result)
@@ -114,7 +139,7 @@ def _fill(result: Array, boxes: Sequence[_InPlace | InPatches], workers: int) ->
         list(pool.map(make, ends))
 
 
-def _make(boxes: Sequence[_InPlace | InPatches], rows: int, ends: tuple[int, int]) -> None:
+def _make(boxes: Sequence[_Box], rows: int, ends: tuple[int, int]) -> None:
     """What lies between the ``ends``, ``rows`` at a time."""
     begin, end = ends
     for low in range(begin, end, rows):
@@ -124,13 +149,14 @@ def _make(boxes: Sequence[_InPlace | InPatches], rows: int, ends: tuple[int, int
                 box.make(low, high)
 
 
-def _box(first: int, share: Array, expr: Expr) -> _InPlace:
+def _box(first: int, share: Array, expr: Expr) -> _InPlace | _AtHand:
     """``expr`` in its ``share`` of the results, from row ``first`` on."""
     values, made = values_of(expr, {}), len(share)
-    call = called(expr) if values is None else None
-    if values is None and call is None:
+    if values is not None:
+        return _AtHand(first, first + made, share, values)
+    if (call := called(expr)) is None:
         raise PlannedError
-    return _InPlace(first, first, first + made, share, values, expr, call, made)
+    return _InPlace(first, first, first + made, share, None, expr, call, made)
 
 
 def _under(base: Expr, pieces: Sequence[Piece], result: Array) -> list[_InPlace]:
@@ -177,7 +203,7 @@ def _joined(rows: Sequence[tuple[int, int]], near: int) -> list[tuple[int, int]]
     return joined
 
 
-def _over(pieces: Sequence[Piece], result: Array) -> Iterator[_InPlace | InPatches]:
+def _over(pieces: Sequence[Piece], result: Array) -> Iterator[_Box]:
     """What was put over it."""
     parts: Gaps | None = None
     for one in pieces:

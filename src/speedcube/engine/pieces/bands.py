@@ -49,6 +49,8 @@ def banded(base: Expr, pieces: Sequence[Piece]) -> Sequence[Piece]:
     size = math.prod(base.shape)
     if values_of(base, {}) is not None or size < _WIDE * base.shape[0]:
         return pieces  # to copy it, or short rows, and write over some takes less
+    if all(one.expr.shape[1:] == base.shape[1:] for one in pieces):
+        return pieces
     alike = list(_alike(base, pieces))
     if 2 * sum(math.prod(one.piece.expr.shape) for one in alike) <= size:
         return pieces

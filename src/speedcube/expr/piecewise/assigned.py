@@ -89,7 +89,7 @@ def assigned(root: Expr, at: Shape, part: Expr) -> Expr:
     first = writes_of(root)
     if first is None or (first.writes.read and first.count >= LOOKED):
         first = First(Writes(root, []), 0)  # what was asked for may be kept: it goes on from there
-    call = (_NAME, (first.writes.base, part), f"at={at}")
+    call = (_NAME, (first.writes.base, part), at)
     boxes = first.followed_by(Piece(at, part))
     changed = Piecewise(root.shape, root.dtype, boxes, call)
     return Leaf(changed, root.shape, 0, c_strides(root.shape))

@@ -70,6 +70,8 @@ def wrote_at_once(array: Array, item: Any, value: Any, most: int = SMALL) -> boo
         return False
     if type(value) is Array and value is not array and not value._expr.shape:
         value = number_at_hand(value)
+    if array._writes <= DEPTH and math.prod(array._expr.shape) > most:
+        return False
     kind = type(value)
     if kind not in _PLAIN and not is_cast_alike(value, array._expr.dtype):
         return False

@@ -24,6 +24,7 @@ _NODES: Final = 32  # of a lazy value that is written down
 _OF_OTHERS: Final = (Piecewise, *STAGED)
 _PLAIN: Final = frozenset((bool, int, float))
 _ONE_BY_ONE: Final = (None, 1)  # steps of a slice
+_EXACT: Final = 1 << 53  # integers up to here are floats
 Box: TypeAlias = tuple[Shape, Shape, list[int]]
 
 
@@ -140,6 +141,8 @@ def _part_of(value: Any, dtype: str, box: Box) -> Leaf | None:
             return None
         if dtype == "float64" and type(value) is float:
             number: bool | int | float = value
+        elif dtype == "float64" and type(value) is int and -_EXACT <= value <= _EXACT:
+            number = float(value)
         else:
             one = np.empty((), dtype)
             try:
