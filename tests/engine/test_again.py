@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,6 +59,21 @@ DIFFERENT: dict[str, tuple[Callable[..., sc.Array], Callable[..., sc.Array]]] = 
     ),
     "what is read": (lambda x, y: x - x.mean(axis=0), lambda x, y: x - x.mean(axis=1)[:, None]),
     "result": (lambda x, y: x < y, lambda x, y: x + y),
+    "places": (lambda x, y: x + sc.arange(8), lambda x, y: x + sc.arange(48).reshape(6, 8)),
+    "the first place": (lambda x, y: sc.arange(8) * x, lambda x, y: sc.arange(9)[1:] * x),
+    "places and numbers": (lambda x, y: x + sc.arange(8.0), lambda x, y: x + y[0]),
+    "a number of others": (
+        lambda x, y: x / sc.sqrt((x * x).sum()),
+        lambda x, y: x / sc.sqrt((y * y).max()),
+    ),
+    "the same number twice": (
+        lambda x, y: (lambda n: (x - n) / n)(x.std() + 1),
+        lambda x, y: (x - x.std() - 1) / (y.std() + 1),
+    ),
+    "a number of constants": (
+        lambda x, y: x * sc.sin(sc.asarray(0.5)),
+        lambda x, y: x * sc.cos(sc.asarray(0.5)),
+    ),
 }
 
 
@@ -98,8 +114,10 @@ def test_what_cannot_be_told_by_a_few_words_is_walked_through() -> None:
     for _ in range(again.MOST_NODES + 1):
         long = long + y
     half = x.astype("f2")
-    for array in (x.sum(axis=0)[1:], sc.arange(5), (x + y)[1:] * 2, long, half + 1.5, x.cumsum()):
+    for array in (x.sum(axis=0)[1:], (x + y)[1:] * 2, long, half + 1.5, x.cumsum()):
         assert few(array) is None
+    for array in (sc.arange(5), sc.eye(3) - 1, x / sc.sqrt(x.sum())):
+        assert few(array) is not None
     for array in (x + y, x * y + 1.0, x + x, (x * 2 + y).sum(), x.sum(axis=0), (x > 1) & (y < 2)):
         assert few(array) is not None
 
@@ -132,6 +150,26 @@ def test_reductions_that_are_read_are_made_once() -> None:
     assert with_arrays(found, value)
     assert [one.shape for one in made] == [(8,)]
     assert [leaf.strides for leaf in found.data] == [(8, 1), (0, 1), (0, 1)]
+
+
+def test_numbers_that_operations_give_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Expr] = []
+    number_of = again.number_of
+
+    def noted(root: Expr, sums: Made) -> Any:
+        made.append(root)
+        return number_of(root, sums)
+
+    x = sc.asarray(X)
+    norm = sc.sqrt((x * x).sum())
+    for _ in range(2):
+        monkeypatch.setattr(again, "number_of", noted)
+        made.clear()
+        ours = ((x - norm) / norm).compute(on="core")
+        assert len(made) <= 1
+    assert len(made) == 1  # the second time nothing else looks for numbers
+    length = np.sqrt((X * X).sum())
+    np.testing.assert_allclose(ours, (X - length) / length, rtol=1e-15)
 
 
 def test_one_sum_of_float64_is_one_call_on_cores_too() -> None:

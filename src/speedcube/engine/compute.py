@@ -26,6 +26,7 @@ from .progress.watch import telling
 from .results import PLACES, PLACES_HERE, as_complex, check_place, joined
 from .results import ResultMemory as ResultMemory
 from .routines import call, direct
+from .routines.around import over_arrays
 from .routines.strictness import check_laws
 from .rungs import Rung, resolve
 from .small import lines as short_lines
@@ -123,6 +124,10 @@ def compute(
         return compute_all([root], on, scheduler, prefers_gpu, to)[0]
     visited, size = direct.visited(root), direct.elements(root)
     rung = rung_of((root,), on, scheduler, prefers_gpu, to)
+    if is_here(rung.kind) and to in PLACES_HERE and size <= SMALL:
+        found = over_arrays(root, rung.workers, lambda one: compute(one, rung))
+        if found is not None:
+            return compute(found, rung)
     if free and (again := asked.reading_asked([root], rung, _makes_on(rung))):
         with asked.paused():
             return compute(again[0], rung, to=to)

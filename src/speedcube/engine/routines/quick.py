@@ -89,7 +89,7 @@ def called(root: Expr, on: Any, scheduler: Any, prefers_gpu: bool) -> Any:
     rung = _rung((leaf,), call.source, on, scheduler, prefers_gpu)
     if rung.kind not in _HERE:
         return None
-    made = _run(call, rung.workers)
+    made = run(call, rung.workers)
     if type(made) is np.ndarray and _is_as(root, made):  # as nearly always
         return made
     return _in_dtype(root, shaped(reals_of(np, made, call.source.dtype), leaf.shape))
@@ -182,13 +182,22 @@ def _of_arrays(source: Through, threads: int, done: dict[int, Stored]) -> Throug
             if id(inner) not in done:
                 call = _call(_of_arrays(inner, threads, done))
                 assert call is not None
-                made = reals_of(np, _run(call, threads), inner.dtype)
+                made = reals_of(np, run(call, threads), inner.dtype)
                 done[id(inner)] = Stored(made.reshape(-1), inner.dtype)
             inner = done[id(inner)]
         leaves.append(Leaf(inner, arg.shape, arg.offset, arg.strides))
+    return _taking(source, leaves)
+
+
+def _taking(source: Through, leaves: Sequence[Leaf]) -> Through:
     several = Map("several", tuple(leaves), source.arg.shape, source.arg.dtype)
     taken = several if len(leaves) > 1 else leaves[0]
     return Through(source.op, taken, source.shape, source.dtype, source.options)
+
+
+def call_of_arrays(source: Through, leaves: Sequence[Leaf]) -> QuickCall | None:
+    """The call that ``source`` is of ``leaves``, arrays in host memory; None where it is none."""
+    return _call(_taking(source, leaves))
 
 
 def _place(source: Through, leaf: Leaf) -> int | None:
@@ -213,12 +222,12 @@ def _rung(
 def value(found: QuickCall, threads: int) -> Any:
     """What the library makes of it, where that is one array."""
     source = found.source
-    return shaped(reals_of(np, _run(found, threads), source.dtype), source.shape)
+    return shaped(reals_of(np, run(found, threads), source.dtype), source.shape)
 
 
 def _results(found: QuickCall, threads: int) -> list[Any]:
     """What the library makes of it: each of its results, arrays of their own."""
-    made = _run(found, threads)
+    made = run(found, threads)
     several = made if isinstance(made, tuple) else (made,)
     results = [reals_of(np, one, found.source.dtype) for one in several]
     for k, one in enumerate(results):
@@ -227,7 +236,8 @@ def _results(found: QuickCall, threads: int) -> list[Any]:
     return results
 
 
-def _run(found: QuickCall, threads: int) -> Any:
+def run(found: QuickCall, threads: int) -> Any:
+    """What the library gives."""
     routine, source, arrays, call, is_tiny = found
     try:
         with _QUIET():

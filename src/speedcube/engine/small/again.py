@@ -19,6 +19,7 @@ from ...expr.nodes import (
     Leaf,
     Map,
     Piecewise,
+    Position,
     Random,
     Reduced,
     Scanned,
@@ -28,6 +29,7 @@ from ...expr.nodes import (
 )
 from ...kernel.lower.many import LONG_LINE
 from ...kernel.math.positions import SEGMENT
+from ..stepwise.number import number_of
 from .first import flat
 from .lengths import PACKED
 from .structure import Structure
@@ -105,12 +107,21 @@ def few_structure(root: Expr) -> Structure | None:
                 key += ("random", source.distribution, source.dtype, repr(source.parameters))
                 key += (leaf.offset, strides)
                 found.random.append(source)
+            elif kind is Position:
+                key += ("position", leaf.offset, strides)
+                straight = False  # its range follows from its length
+                continue
             elif kind is Reduced:
                 if source.op == "prod":
                     return None
                 key += ("array", source.dtype, strides)
                 found.data.append(leaf)
                 found.reads = max(found.reads, size, math.prod(source.arg.shape))
+            elif kind is Map and not source.shape:  # a number, made of others
+                key += ("array", source.dtype, strides)
+                found.data.append(leaf)
+                found.reads = max(found.reads, size)
+                found.numbers += 1
             else:
                 return None
             straight = straight and (strides == steps or (kind is not Random and not any(strides)))
@@ -152,24 +163,31 @@ def reads_apart(root: Expr) -> bool:
 
 
 def with_arrays(found: Structure, made: Made) -> bool:
-    """Put arrays in the places of the reductions that ``found`` reads, each ``made`` once.
+    """Put arrays in the places of the reductions and numbers that ``found`` reads.
 
-    False where one of them is left to others.
+    Each is ``made`` once. False where one of them is left to others.
     """
     results: dict[int, Stored] = {}
     for k, leaf in enumerate(found.data):
         source = leaf.source
-        if type(source) is Reduced:
+        if type(source) is not Stored:
             array = results.get(id(source))
             if array is None:
-                shape = source.shape
-                value = made(Leaf(source, shape, 0, c_strides(shape)))
+                value = _made_of(source, made)
                 if value is None:
                     return False
                 array = results[id(source)] = Stored(flat(value), source.dtype)
             found.data[k] = Leaf(array, leaf.shape, leaf.offset, leaf.strides)
     found.reads = 0
     return True
+
+
+def _made_of(source: Any, made: Made) -> Any:
+    """The values of a reduction, or the number that operations on others give."""
+    if type(source) is Reduced:
+        return made(Leaf(source, source.shape, 0, c_strides(source.shape)))
+    number = number_of(source, made)
+    return None if number is None else np.asarray(number, source.dtype)
 
 
 def _tell(constant: Const, key: list[Any], constants: list[Const]) -> bool:

@@ -54,8 +54,9 @@ class Structure:
 
     ``root`` is what is stored, or what ``source`` reduces, of ``size`` elements. ``line``: all
     arrays lie in C order, so that all axes are one loop, of any length. ``operations`` are those of
-    an element. Some of ``data`` may be reductions, of which arrays have to be made: ``reads`` are
-    the elements of the widest there is then. ``on_device``: so many lie on a GPU.
+    an element. Some of ``data`` may be reductions, or ``numbers`` that operations give, of which
+    arrays have to be made: ``reads`` are the elements of the widest there is then. ``on_device``:
+    so many lie on a GPU.
     """
 
     key: Key
@@ -69,6 +70,7 @@ class Structure:
     operations: int
     reads: int = 0
     on_device: int = 0
+    numbers: int = 0
 
 
 def structure_of(root: Expr, on_gpu: bool = False, through: bool = True) -> Structure:

@@ -264,4 +264,5 @@ def flops_of(routine: Routine, source: Through) -> float:
     ]
     if routine.flops is not None:
         return routine.flops(shapes, call.results)
-    return 4.0 * max(math.prod(shape) * min((*shape, 1)[-2:] or (1,)) for shape in shapes)
+    # Of a vector, as of a right side, each element once.
+    return 4.0 * max(math.prod(shape) * (min(shape[-2:]) if shape[1:] else 1) for shape in shapes)
