@@ -17,6 +17,7 @@ from oracle import assert_same_bits
 
 import speedcube as sc
 from speedcube.engine.clusters.handing import TOPIC
+from speedcube.engine.writing import write
 
 pytestmark = [
     pytest.mark.cluster,
@@ -66,13 +67,18 @@ def _chunks(place: Path) -> dict[str, int]:
     return {str(one): one.stat().st_mtime_ns for one in place.glob("c/*/*") if one.name == "0"}
 
 
-def test_blocks_that_are_written_stay(client: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["to_zarr", "store"])
+def test_blocks_that_are_written_stay(client: Any, tmp_path: Path, how: str) -> None:
     """Those of a worker that is lost, too: only what was begun is written again."""
     zarr = pytest.importorskip("zarr")
     place = tmp_path / "x.zarr"
     x = _slow(BLOCKS * 400, 5000)  # two chunks are too much for a block
     with _kill(client, lambda: len(_chunks(place)) >= BEFORE, lambda: _chunks(place)) as then:
-        x.to_zarr(place, chunks=(400, 5000), on=client)
+        if how == "store":
+            z = zarr.create_array(place, shape=x.shape, chunks=(400, 5000), dtype=x.dtype)
+            sc.store([x], [z], on=client)
+        else:
+            x.to_zarr(place, chunks=(400, 5000), on=client)
     assert_same_bits(zarr.open_array(place)[:], x.compute(on="cores"))
     now = _chunks(place)
     assert len(now) == BLOCKS
@@ -80,6 +86,46 @@ def test_blocks_that_are_written_stay(client: Any, tmp_path: Path) -> None:
     assert len(before) >= BEFORE
     again = [one for one, at in before.items() if now[one] != at]
     assert len(again) <= 2
+
+
+def test_blocks_come_home_several_at_a_time(client: Any) -> None:
+    """To a target that is assigned to by this process: each once, though a worker is killed."""
+    x = _slow(BLOCKS * 400, 5000)
+    target, written = np.full(x.shape, np.nan), list[slice]()
+
+    class Target:
+        shape, chunks = x.shape, (400, 5000)
+
+        def __setitem__(self, key: Any, values: Any) -> None:
+            written.append(key[0])
+            target[key] = values
+
+    plan = sc.store(x, Target(), on=client, compute=False).plan()
+    assert plan.at_once > 1
+    with _kill(client, lambda: len(written) >= BEFORE, lambda: len(written)) as then:
+        sc.store(x, Target(), on=client)
+    assert_same_bits(target, x.compute(on="cores"))
+    assert then[0] < len(written)
+    assert len({key.start for key in written}) == len(written) == plan.grid.count
+
+
+@pytest.mark.parametrize("how", ["to_zarr", "store"])
+def test_what_is_written_in_place_is_made_once(
+    client: Any, tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By this process: a block of a worker that was lost would be made of what it wrote."""
+    zarr = pytest.importorskip("zarr")
+    monkeypatch.setattr(write, "write_on_client", None)
+    x = np.arange(600.0).reshape(60, 10)
+    place = tmp_path / "x.zarr"
+    z = zarr.create_array(place, data=x, chunks=(5, 10))
+    twice = sc.from_zarr(place) * 2
+    if how == "store":
+        sc.store(twice, z, on=client)
+    else:
+        twice.to_zarr(place, mode="r+", on=client)
+    assert_same_bits(z[:], x * 2)
+    assert [one.name for one in place.iterdir() if "speedcube" in one.name] == []
 
 
 def test_a_file_s_handles_are_closed(client: Any, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import io
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import speedcube as sc
 from speedcube.engine import machine
 from speedcube.engine.writing import write
 from speedcube.engine.writing.progress import Meter, WriteProgress
+from speedcube.interop.writers import assigned
 from speedcube.plan import writing
 
 zarr = pytest.importorskip("zarr", reason='needs pip install "speedcube[io]"')
@@ -210,8 +212,33 @@ def test_other_chunks_read_each_chunk_once(tmp_path: Path, how: str) -> None:
     assert sum(reads) == -(-60 // old[0]) * -(-44 // old[1])
 
 
+def _store_by_workers(y: Any, folder: Path, client: Any) -> None:
+    """Into open arrays of another dtype, and into a part of one, whose border chunks stay."""
+    assigns = assigned.Assigned.write
+    how = {"on": client}
+    whole = zarr.create_array("whole.zarr", shape=y.shape, chunks=(10, 8), dtype="i2")
+    part = zarr.create_array("part.zarr", shape=(70, 50), chunks=(10, 8), dtype="f8", fill_value=7)
+    near = np.full((70, 50), 7.0)
+    near[3:63, 5:49] = y.compute() + 1
+    try:
+        assigned.Assigned.write = None  # type: ignore[method-assign, assignment]
+        sc.store([y * 100, y + 1], [whole, part], regions=[None, np.s_[3:63, 5:49]], **how)
+    finally:
+        assigned.Assigned.write = assigns  # type: ignore[method-assign]
+    assert np.array_equal(whole[:], (y * 100).compute().astype("i2"))
+    assert np.array_equal(part[:], near)
+    alone = zarr.create_array({}, shape=y.shape, chunks=(10, 8), dtype="f4")
+    sc.store(y, alone, **how)  # of this process's memory
+    sc.store(y, whole, lock=threading.Lock(), **how)  # which is of this process
+    assert np.array_equal(alone[:], y.compute())
+    assert np.array_equal(whole[:], y.compute().astype("i2"))
+    assert [name for name in digests(folder) if "speedcube" in name] == []
+
+
 @pytest.mark.cluster
-def test_workers_of_a_cluster_write_their_own_chunks(tmp_path: Path) -> None:
+def test_workers_of_a_cluster_write_their_own_chunks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     distributed = pytest.importorskip("distributed")
     y = program(opened(tmp_path))
     with (
@@ -227,8 +254,12 @@ def test_workers_of_a_cluster_write_their_own_chunks(tmp_path: Path) -> None:
         sc.store(y, target, on=client)
         with pytest.raises(FileExistsError, match="mode='w' begins anew"):
             y.to_zarr(tmp_path / "far.zarr", chunks=(10, 8), on=client)
+        monkeypatch.chdir(tmp_path)  # where no worker is
+        y.to_zarr("here.zarr", chunks=(10, 8), on=client)
+        _store_by_workers(y, tmp_path, client)
     y.to_zarr(tmp_path / "near.zarr", chunks=(10, 8))
     assert digests(tmp_path / "far.zarr") == digests(tmp_path / "near.zarr")
+    assert digests(tmp_path / "here.zarr") == digests(tmp_path / "near.zarr")
     assert np.array_equal(np.load(tmp_path / "far.npy"), y.compute())
     assert np.array_equal(target, y.compute())
     assert (len(seen) > 1, seen[-1].done) == (True, DATA.nbytes)

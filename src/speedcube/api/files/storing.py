@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 import numpy as np
 
-from ...engine.writing.write import Write, write_all
+from ...engine.writing.target import WriteTarget
+from ...engine.writing.write import HowToWrite, Write, rung_of, write_all
 from ...errors import ParameterError, ParameterTypeError, ShapeError
 from ...interop.writers.assigned import Assigned, unit_of
+from ...interop.writers.zarr import can_travel, into_array
 from ...interop.writers.zarr_place import region_of
 from ...plan.writing import MEMORY
 from ..array import Array
@@ -33,7 +36,9 @@ def store(
 ) -> Any:
     """Assign arrays to targets by slices, block after block: to files of HDF5, to NumPy's arrays.
 
-    Arrays of one shape are made together, so that what they share is read and computed once.
+    Arrays of one shape are made together, so that what they share is read and computed once. Of a
+    Dask client the workers write to arrays of Zarr, each chunks of its own, if no lock is given;
+    to other targets this process does, while the workers compute the next blocks.
 
     Parameters
     ----------
@@ -67,6 +72,8 @@ def store(
         Where there are not as many targets, or a region does not fit.
     TypeError
         For a target that cannot be assigned to.
+    RuntimeError
+        Where workers of a client wrote to another place than this machine sees.
 
     Examples
     --------
@@ -92,9 +99,9 @@ def store(
     said = kwargs.get("on"), kwargs.get("memory", MEMORY), kwargs.get("progress")
     how = how_to_write(*said, arrays)
     shared = threading.Lock()
-    groups: dict[Any, list[tuple[Any, Assigned]]] = {}
+    groups: dict[Any, list[tuple[Any, WriteTarget]]] = {}
     for array, target, box in zip(arrays, there, boxes, strict=True):
-        one = _assigned(array, target, box, lock, shared)
+        one = _by_workers(_assigned(array, target, box, lock, shared), lock, how)
         groups.setdefault((array.shape, one.first), []).append((array._expr, one))
     pairs = groups.values()
     writes = [Write([a for a, _ in each], [t for _, t in each], how) for each in pairs]
@@ -125,6 +132,17 @@ def _assigned(array: Array, target: Any, region: Any, lock: Any, shared: Any) ->
     elif lock and not (isinstance(target, np.ndarray) or hasattr(target, "store_path")):
         alone = shared
     return Assigned(target, first, array.shape, unit_of(target, array.ndim), alone)
+
+
+def _by_workers(one: Assigned, lock: Any, how: HowToWrite) -> WriteTarget:
+    """``one``, or what a client's workers write to, each chunks of its own."""
+    target, is_locked = one.target, lock not in (True, False, None)
+    if is_locked or not hasattr(target, "store_path") or not can_travel(target.store_path.store):
+        return one
+    if rung_of(how, math.prod(one.shape)).kind != "client":
+        return one
+    box = tuple(slice(f, f + n) for f, n in zip(one.first, one.shape, strict=True))
+    return into_array(target, box, one.over)
 
 
 FUNCTIONS.update(store=store)

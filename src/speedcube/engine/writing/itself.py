@@ -67,6 +67,15 @@ def check_reads(
             _Blocks(over, None, grid.shape).check(roots, target.label, [whole])
 
 
+def is_in_place(given: Sequence[Expr], targets: Sequence[WriteTarget]) -> bool:
+    """Whether some of what ``given`` reads is what is written to."""
+    sources = [node.source for node in below(*reals(given)) if isinstance(node, Leaf)]
+    if not any(map(_can_be_written, sources)):
+        return False
+    places = [over for target in targets if (over := target.over()) is not None]
+    return any(_meets(source, over) for over in places for source in sources)
+
+
 def _can_be_written(source: object) -> bool:
     return isinstance(source, (Tiled, Stored, Deferred))
 

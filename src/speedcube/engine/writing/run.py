@@ -67,7 +67,8 @@ class WriteRun:
             raise self.error
 
     def _work(self, waiting: Iterator[int], turn: threading.Lock) -> None:
-        on, shared = (self.device, turn) if self.device else ("core", nullcontext())
+        is_shared = self.device is not None and self.device.kind != "client"
+        on, shared = self.device or "core", turn if is_shared else nullcontext()
         maker = BlockMaker(self.roots, on, shared)
         number = -1
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final
 
 from ...dataclass import dataclass
@@ -34,7 +34,7 @@ from ..routines.strictness import check_laws
 from ..rungs import Rung, parse, resolve
 from ..streams.boxwise import SortRoom
 from ..streams.decoded import keeping, sources_of, tiled_bytes, within
-from .itself import check_reads
+from .itself import check_reads, is_in_place
 from .progress import Meter, Show
 from .run import WriteRun, block_sizes, element_bytes, told
 from .settling import bytes_of_settling, digest, settled, settled_first
@@ -44,6 +44,7 @@ from .target import Begun, WriteTarget
 _LEAST: Final = 32_000_000  # bytes for blocks, however much is held beside them
 _AHEAD: Final = 1  # threads more than cores: one waits for its disk
 _AROUND_GPU: Final = 8  # threads that read and encode beside one that computes
+_ON_THE_WAY: Final = 4  # blocks that workers compute and send, while this process writes one
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ class Write:
         meter = Meter(plan.label, plan.result_bytes, earlier, self.how.show, plan.grid.count, found)
         meter.begin()
         self._run(plan, numbers, meter)
-        if self.rung.kind == "client" and all(t.is_kept for t in self.targets):
+        if self._by_workers:
             self._check_there(plan.grid)
         for target in self.targets:
             target.finish()
@@ -214,7 +215,7 @@ class Write:
             )
 
     def _run(self, plan: WritePlan, numbers: Sequence[int], meter: Meter) -> None:
-        if self.rung.kind == "client" and all(target.travels for target in self.targets):
+        if self._by_workers:
             written = Written(tuple(self.roots), tuple(self.targets), plan.grid)
             if write_on_client(self.rung, written, numbers, plan.at_once, meter):
                 for target in self.targets:
@@ -223,6 +224,16 @@ class Write:
         device = None if self.rung.kind in ("core", "cores") else self.rung
         run = WriteRun(self.roots, self.targets, plan.grid, device, meter)
         run.write(numbers, min(plan.at_once, max(1, len(numbers))))
+
+    @cached_property
+    def _by_workers(self) -> bool:
+        """Whether a client's workers write; this process does where a block must be made once.
+
+        What a lost worker wrote in place of what it read, others would read again.
+        """
+        if self.rung.kind != "client" or not all(target.travels for target in self.targets):
+            return False
+        return not is_in_place(self.given, self.targets)
 
     def _missing(self, grid: WriteGrid) -> list[int]:
         done = set.intersection(*(set(target.done()) for target in self.targets))
@@ -253,7 +264,7 @@ class Write:
         if any(hasattr(one, "passes") for one in readers_in(reals(self.roots))):
             return 1  # each block needs those before it, and many threads make a pass
         if self.rung.kind == "client":
-            return threads_of(self.rung) if all(t.travels for t in self.targets) else 1
+            return threads_of(self.rung) if self._by_workers else _ON_THE_WAY
         if self.rung.devices:
             return min(machine.cores(), _AROUND_GPU)
         return self.rung.workers + (self.rung.workers > 1) * _AHEAD

@@ -21,12 +21,14 @@ from ...errors import DataFileError
 from ...files import check_no_link
 from ...late import hashlib
 from ..readers.zarr_files import shown_place
+from .assigned import unit_of
 from .plain_chunks import PlainChunks, plain_chunks
 from .records import begun_of, record_of
 from .timeless import timeless
 
 MARK: Final = "speedcube_incomplete"
 _NOTES: Final = "speedcube-write"
+_SHARED: Final = ("LocalStore", "FsspecStore", "ObjectStore")
 _TRIES: Final = 20
 _AGAIN: Final = 0.05  # seconds
 _NOTE: Final = "begun"
@@ -49,7 +51,8 @@ class ZarrTarget:
     """An array, or from ``first`` on a part of one, that ``make`` opens or makes.
 
     ``resume`` goes on where an earlier write ended. ``marked``: it is new, or written whole, and
-    has the mark until it is whole. ``travels``: other processes see the same store.
+    has the mark until it is whole. ``travels``: other processes see the same store. ``is_kept``:
+    who asks can ask for ``resume``.
     """
 
     label: str
@@ -60,16 +63,16 @@ class ZarrTarget:
     resume: bool = False
     marked: bool = True
     travels: bool = True
+    is_kept: bool = True
     array: Any = None
     found: Callable[[], Over | None] | None = None
     is_whole: bool = False  # already: another write has come to its end
     count: int = 0  # of blocks
     at_once = True
-    is_kept = True
 
     def __reduce__(self) -> Any:
-        fields = self.unit, self.first, self.shape, self.resume, self.marked, True, self.array
-        return ZarrTarget, (self.label, None, *fields)
+        fields = self.unit, self.first, self.shape, self.resume, self.marked, True, self.is_kept
+        return ZarrTarget, (self.label, None, *fields, _anywhere(self.array))
 
     def over(self) -> Over | None:
         """What is there, and how it is dealt with."""
@@ -163,6 +166,37 @@ class ZarrTarget:
 
     def leave(self) -> None:
         """Nothing is open."""
+
+
+def into_array(array: Any, box: tuple[slice, ...], found: Callable[[], Over | None]) -> ZarrTarget:
+    """What writes to ``box`` of an open ``array``, of which whole blocks alone are noted."""
+    first, shape = tuple(s.start for s in box), tuple(s.stop - s.start for s in box)
+    what = type(array).__name__, lambda: array, unit_of(array, len(shape)), first, shape
+    return ZarrTarget(*what, marked=False, is_kept=False, found=found)
+
+
+def can_travel(store: Any) -> bool:
+    """Whether Zarr's ``store`` takes chunks from several processes, and they see the same one."""
+    inner = getattr(store, "store", None)  # of obstore's
+    if type(store).__name__ not in _SHARED or type(inner).__name__ == "MemoryStore":
+        return False
+    fs = getattr(store, "fs", None)
+    protocol = getattr(getattr(fs, "sync_fs", fs), "protocol", ())
+    return "memory" not in ([protocol] if isinstance(protocol, str) else protocol)
+
+
+def _anywhere(array: Any) -> Any:
+    """The Zarr ``array``, whose folder is found from wherever another process stands."""
+    store: Any = getattr(array, "store", None)
+    if type(store).__name__ != "LocalStore" or store.root.is_absolute():
+        return array
+    import zarr
+
+    inner = array._async_array
+    config = inner.config if hasattr(inner, "config") else inner._config  # of Zarr 3.1.0
+    there = zarr.storage.LocalStore(store.root.absolute())
+    place = zarr.storage.StorePath(there, array.store_path.path)
+    return zarr.Array(zarr.AsyncArray(array.metadata, place, config))
 
 
 def _clear_drafts(array: Any) -> None:
