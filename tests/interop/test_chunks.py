@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import speedcube as sc
 from speedcube.errors import ParameterError
+from speedcube.interop.even_chunks import even_chunks
 
 da = pytest.importorskip("dask.array")
 
@@ -63,6 +64,25 @@ def test_a_new_array(name: str) -> None:
     assert ours.shape == wanted.shape
     assert ours.chunks == wanted.chunks
     assert ours.numblocks == wanted.numblocks
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(-1, 50)), max_size=4),
+    st.sampled_from(["int8", "float32", "float64"]),
+    st.sampled_from([16, 100, 1000, "1 kiB"]),
+)
+def test_chunks_that_are_plain_are_dasks(
+    axes: list[tuple[int, int]], dtype: str, limit: Any
+) -> None:
+    """Those that are found without it, too."""
+    shape, sizes = tuple(n for n, _ in axes), tuple(c for _, c in axes)
+    with dask.config.set({"array.chunk-size": limit}):
+        for hint in ("auto", sizes if 0 not in sizes else -1):
+            found = even_chunks(hint, shape, dtype)
+            if found is not None:
+                assert found == da.core.normalize_chunks(hint, shape, dtype=np.dtype(dtype))
+            elif 0 not in shape and shape:
+                assert hint == -1 or hint == "auto"
 
 
 def test_from_an_array() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from ..dataclass import dataclass
 from ..errors import ParameterError
 from ..late import dask
+from .even_chunks import even_chunks
 
 Axis: TypeAlias = tuple[int, ...]
 Chunks: TypeAlias = tuple[Axis, ...]
@@ -110,6 +111,9 @@ def eye_grid(hint: Any, shape: Shape, dtype: str) -> Grid:
 
 
 def _normal(hint: Any, shape: Shape, dtype: str) -> Chunks:
+    plain = even_chunks(hint, shape, dtype)
+    if plain is not None:
+        return plain
     from dask.array.core import normalize_chunks
 
     return tuple(normalize_chunks(hint, shape, dtype=np.dtype(dtype)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Final
@@ -114,6 +116,26 @@ PROGRAMS: Final[dict[str, Program]] = {
         made(m), lambda b, axis, keepdims: b.max(axis=axis, keepdims=keepdims),
         lambda b, axis, keepdims: b.max(axis=axis, keepdims=keepdims), axis=1, dtype=float,
     ),
+    "apply_along_axis, one block": lambda m: m.apply_along_axis(
+        lambda v, k: np.sort(v)[k:], -1, made(m, chunks=(6, 8)), 3, dtype="float32", shape=(5,)
+    ),
+    "apply_along_axis, cut": lambda m: m.apply_along_axis(
+        np.sort, 0, made(m), dtype="float64", shape=(6,)
+    ),
+    "reduction, one block": lambda m: m.reduction(
+        made(m, CUBE, (3, 4, 5)), np.sum, lambda b, axis, keepdims, dtype: (
+            np.sum(b, axis=axis, keepdims=keepdims).astype(dtype)
+        ), axis=[-1, 0], keepdims=True, dtype="float32", split_every=2, name="mine",
+    ),
+    "reduction, all of one block": lambda m: m.reduction(
+        made(m, chunks=-1), lambda b, axis, keepdims: (b * b).sum(axis=axis, keepdims=keepdims),
+        lambda b, axis, keepdims: np.sqrt(b.sum(axis=axis, keepdims=keepdims)), dtype=float,
+    ),
+    "reduction, one block with weights": lambda m: m.reduction(
+        made(m, chunks=-1),
+        lambda b, weights, axis, keepdims: (b * weights).sum(axis=axis, keepdims=keepdims),
+        np.sum, dtype=float, weights=DATA[0],
+    ),
     "reduction, all": lambda m: m.reduction(made(m), np.min, np.min, dtype=float, split_every=2),
     "rechunk": lambda m: m.rechunk(made(m), (2, 8)),
     "rechunk, then blocks": lambda m: made(m).rechunk({0: 3}).map_blocks(lambda b: b - b[0]),
@@ -187,6 +209,38 @@ def test_gaps_are_filled_as_dask_fills_them() -> None:
     np.testing.assert_array_equal(sc.push(ours, None, 1).compute(), right)
     down = [[np.nan, 1, np.nan, np.nan], [2, 1, 3, np.nan], [2, np.nan, 3, np.nan]]
     np.testing.assert_array_equal(sc.push(ours, 1, 0).compute(), down)
+
+
+ONE_BLOCK: Final = """
+import sys, numpy as np, speedcube as sc
+x = sc.asarray(np.arange(12.0).reshape(3, 4)) + 1
+y = sc.apply_along_axis(np.sort, 0, x)
+z = sc.reduction(x, np.max, np.min, axis=1, dtype=x.dtype)
+x[0, 0] = 50.0  # which is not theirs
+print(type(y).__name__, y.shape, y.compute().tolist()[0], (z * 2).compute().tolist())
+print("dask.array" in sys.modules)
+"""
+
+
+def test_one_block_needs_no_array_of_dasks() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", ONE_BLOCK], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.splitlines() == [
+        "Array (3, 4) [1.0, 2.0, 3.0, 4.0] [8.0, 16.0, 24.0]",
+        "False",
+    ]
+
+
+def test_what_a_function_gives_of_one_block_is_held_against_what_was_said() -> None:
+    x = made(sc, chunks=-1)
+    with pytest.raises(ValueError, match=r"reduction gave an array of shape \(6, 1\), and \(6,\)"):
+        sc.reduction(x, np.sum, lambda b, axis, keepdims: b, axis=1, dtype=float).compute()
+    with pytest.raises(ValueError, match="Must specify dtype"):
+        sc.reduction(x, np.sum, np.sum, axis=1)
+    for ours in (False, True):
+        with pytest.raises(np.exceptions.AxisError):
+            (sc if ours else da).reduction(made(sc if ours else da), np.sum, np.sum, 2, dtype="f8")
 
 
 STUBS: Final = sorted(

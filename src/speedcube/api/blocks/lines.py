@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...errors import ParameterError
 from ...expr import build
+from ...late import dask
 from ..array import Array, array_of
-from .through import called
+from .through import called, of_one_block
 
 
 def apply_along_axis(
@@ -71,9 +73,23 @@ def apply_along_axis(
         first = array[tuple(slice(None) if n == k else 0 for n in range(array.ndim))]
         found = np.asanyarray(func1d(np.asarray(first), *args, **kwargs))
         dtype, shape = dtype or found.dtype, found.shape if shape is None else shape
-    options = {"dtype": dtype, "shape": shape, **kwargs}
+    along = partial(_along, func1d, k, args, kwargs)
+    whole = (*array.shape[:k], *shape, *array.shape[k + 1 :])
+    label = f"apply_along_axis({dask.utils.funcname(func1d)})"
+    made = of_one_block(label, along, array, dtype, whole)
+    if made is None:
+        made = _by_dask(func1d, k, array, *args, dtype=dtype, shape=shape, **kwargs)
+    return made
+
+
+def _along(func1d: Any, axis: int, args: Any, kwargs: Any, values: Any) -> Any:
+    return np.apply_along_axis(func1d, axis, values, *args, **kwargs)
+
+
+def _by_dask(func1d: Any, axis: int, array: Array, *args: Any, **options: Any) -> Array:
     import dask.array
 
+    lines = array.rechunk({axis: -1})  # if Dask does it, that looks for a cluster
     along = dask.array.apply_along_axis
-    result: Array = called("apply_along_axis", along, func1d, k, array, *args, **options)
+    result: Array = called("apply_along_axis", along, func1d, axis, lines, *args, **options)
     return result

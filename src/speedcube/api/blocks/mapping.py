@@ -7,7 +7,7 @@ from typing import Any
 
 from ..array import Array
 from .neighbours import of_neighbours
-from .through import by_dask
+from .through import by_dask, reduced_at_once
 from .ufuncs import as_operation
 
 
@@ -214,7 +214,7 @@ def atop(*args: Any, **kwargs: Any) -> Array:
     return blockwise(*args, **kwargs)
 
 
-@by_dask()
+@by_dask(ours=reduced_at_once)
 def reduction(
     x: Any,
     chunk: Callable[..., Any],
