@@ -200,8 +200,13 @@ def test_pandas_takes_masks_along_columns_and_refuses_short_ones() -> None:
     mask = sc.asarray([True, False, True])
     assert frame.iloc[:, mask].equals(frame.iloc[:, np.asarray(mask)])
     assert frame.loc[:, mask].equals(frame[["a", "c"]])
-    with pytest.raises(TypeError, match="unhashable"):  # frame[...] = asks for NumPy's own class
+    asks = r"pandas takes NumPy's arrays there: frame\[np.asarray\(x\)\] = "
+    with pytest.raises(TypeError, match=f"unhashable.*{asks}"):
         frame[mask[:2]] = 0.0
+    with pytest.raises(AttributeError, match=r"there: pd.factorize\(np.asarray\(x\)\)"):
+        pd.factorize(mask)
+    frame[np.asarray(mask[:2])] = 0.0
+    assert (frame == 0).all(axis=1).tolist() == [True, False]
     for short in (mask, np.asarray(mask)):
         with pytest.raises(IndexError, match="wrong length"):
             frame["a"][short]

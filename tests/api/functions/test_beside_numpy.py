@@ -197,3 +197,16 @@ def test_long_convolutions_are_exact_sums() -> None:
     line = np.zeros(100)
     line[[3, 4, 5]] = [1e16, 1.0, -1e16]
     assert float(np.convolve(sc.asarray(line), np.ones(100), "valid")[0]) == 1.0
+
+
+def test_ldexp_of_a_python_integer_has_numpys_dtype() -> None:
+    """float16, unless both are Python's."""
+    for x in (2, -3, 0, 3001, 70_000, 2**40, True, 2.5, np.int16(3)):
+        for exponent in (*(np.array([3, 0, 2], dtype) for dtype in ("i1", "i8", "u4")), 1):
+            with np.errstate(all="ignore"):
+                wanted = np.ldexp(x, exponent)
+            ours = sc.ldexp(x, exponent if isinstance(exponent, int) else sc.asarray(exponent))
+            assert ours.dtype == wanted.dtype, (x, exponent)
+            np.testing.assert_array_equal(ours.compute(), wanted)
+    assert np.ldexp(2, sc.asarray([1, 2])).dtype == np.float16
+    assert sc.ldexp(2, [True]).dtype == np.ldexp(2, [True]).dtype == np.float64

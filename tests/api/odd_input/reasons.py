@@ -173,7 +173,7 @@ ALONE: Final[dict[str, tuple[str, ...]]] = {
         *("*ile: *no* as 0", "*ile: nothing*", "*ile: empty list as 0", "*median: *, axis=()"),
         *("histogram*: n*, weights=*", "histogram*: empty list, weights=*"),
         "*mean: *, dtype='bool'",
-        *("bincount: empty list, weights=*", "histogram2d: *, bins=[[]]", "nanm*: *, initial=*"),
+        *("histogram2d: *, bins=[[]]", "nanm*: *, initial=*"),
         *("repeat: *, repeats=-1", "tile: *, reps=-1", "unravel_index: empty list*"),
         "linalg.pinv: no columns*",
         "linalg.multi_dot: tuple",

@@ -350,3 +350,27 @@ def test_quantiles_of_nothing_have_numpys_dtype() -> None:
                 )
                 options = {"axis": axis, "weights": np.empty(x.shape), "method": "inverted_cdf"}
                 equal(sc.nanquantile(x, 0.5, **options), np.nanquantile(x, 0.5, **options))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float32", "int16", "bool"])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_several_quantiles_of_nothing_are_numpys_mean_of_it(dtype: str, keepdims: bool) -> None:
+    for shape in ((0,), (0, 3), (3, 0), (2, 0, 3)):
+        x = np.empty(shape, dtype)
+        for q in (0.5, [0.5, 0.25], []):
+            for axis in (None, 0, -1):
+                options = {"axis": axis, "keepdims": keepdims, "method": "lower"}
+                equal(sc.nanquantile(x, q, **options), np.nanquantile(x, q, **options))
+                equal(sc.nanpercentile(x, q, **options), np.nanpercentile(x, q, **options))
+    with pytest.raises(ValueError, match=r"range \[0, 1\]"):
+        sc.nanquantile(np.empty(0), 2)
+
+
+def test_counts_of_nothing_are_integers_whatever_its_weights_are() -> None:
+    nothing = np.empty(0, np.int64)
+    for weights in (None, np.empty(0), np.empty(0, "float32"), [1.0, 2.0]):
+        for least in (0, 3):
+            equal(sc.bincount(nothing, weights, least), np.bincount(nothing, weights, least))
+    with pytest.raises(TypeError, match="Cannot cast"):
+        sc.bincount(nothing, np.empty(0, complex))

@@ -68,6 +68,9 @@ def _power_of_two(exponent: Array) -> Array:
 def _ldexp(x: Any, exponent: Any) -> Array:
     """In three steps: only the last can round a result that is not 0."""
     by = array_of(exponent)
+    if type(x) is int and not isinstance(exponent, int) and by.dtype != bool:
+        with np.errstate(over="ignore"):
+            x = np.float16(x)  # NumPy's choice, which no other ufunc's is
     array = held(x)
     if not np.can_cast(by.dtype, np.int64):
         raise DTypeError(f"ldexp takes integers for exponents; got {by.dtype}")

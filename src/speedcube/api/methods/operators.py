@@ -146,6 +146,7 @@ class Operators:
         if self.shape:  # type: ignore[attr-defined]
             raise TypeError(
                 f"unhashable type: {type(self).__name__!r}; a number is hashed (shape ()), "
-                f"and this array has shape {self.shape}"  # type: ignore[attr-defined]
+                f"and this array has shape {self.shape}; "  # type: ignore[attr-defined]
+                "pandas takes NumPy's arrays there: frame[np.asarray(x)] = ..."
             )
         return hash(self.item())  # type: ignore[attr-defined]

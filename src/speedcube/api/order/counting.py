@@ -38,7 +38,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     Returns
     -------
     Array
-        Lazy: int64; float64 of weights.
+        Lazy: int64; float64 of weights, if there is an element.
 
     Raises
     ------
@@ -65,6 +65,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         raise ParameterError("'minlength' must not be negative")
     length = least
     heavy = None if weights is None else real_weights(weights)
+    if not index.size:
+        heavy = None  # of nothing NumPy looks at no weights: its result is of integers
     if heavy is not None and heavy.shape != index.shape:
         raise ShapeError("The weights and list don't have the same length.")
     known = _at_once(index, heavy, least)

@@ -38,6 +38,8 @@ def quantiles_of(
     if weights is None:
         check_method(method)
     lines, axes = folded(array, axis)
+    if skips_nan and not array.size:  # as NumPy has it: the shape of a mean, however many ``q``
+        return put(out, array.mean(axis=axis, keepdims=keepdims), name)
     heavy = None
     if weights is not None:
         heavy, _ = folded(check_weights(array, axis, weights, method), axis)
@@ -45,10 +47,9 @@ def quantiles_of(
         raise AxisError(f"{name} of no elements: axes {axes} of shape {array.shape} are empty")
     if not chances.size:
         result = none_of(lines, chances, method)
-    elif heavy is not None and (array.size or not skips_nan):
+    elif heavy is not None:
         result = weighted_quantiles(lines, heavy, chances, skips_nan)
-    elif skips_nan and (is_of_floats(lines) or not array.size):
-        lines = lines if is_of_floats(lines) else lines.astype("float64")
+    elif skips_nan and is_of_floats(lines):
         result = nan_quantiles(lines, chances, weak, method)
     else:
         result = of_lines(lines, lines.shape[-1], chances, weak, method, True)
