@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import pickle
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -170,3 +171,33 @@ def test_what_keeps_its_value_is_cast(values: Any, dtype: str) -> None:
     found = sc.asarray(given).astype(dtype, casting="same_value")
     assert found.dtype == wanted.dtype
     np.testing.assert_array_equal(found.compute(), wanted)
+
+
+@pytest.mark.parametrize("shape", [(), (4,), (3, 4), (3, 1), (0, 2), (2, 3, 4)])
+def test_flags_are_those_of_the_values(shape: tuple[int, ...]) -> None:
+    x = sc.ones(shape).T
+    values = x.compute()
+    assert x.flags == sc.ones(shape[::-1]).flags == values.flags
+    assert (x.flags.c_contiguous, x.flags["F_CONTIGUOUS"], x.flags.fnc) == (
+        *(values.flags.c_contiguous, values.flags.f_contiguous, values.flags.fnc),
+    )
+    assert repr(x.flags) == repr(values.flags)
+    assert pickle.loads(pickle.dumps(x.flags)) == x.flags
+    with pytest.raises(KeyError, match="Unknown flag"):
+        x.flags["NOTHING"]
+
+
+def test_flags_are_not_set() -> None:
+    x = sc.ones((10**7, 10**7))  # of which no memory is taken
+    assert x.flags.writeable
+    said = r"not computed yet: values = x.compute\(\); values.flags.writeable = False"
+    with pytest.raises(ValueError, match=said):
+        x.flags.writeable = False
+    with pytest.raises(ValueError, match=said):
+        x.flags["WRITEABLE"] = False
+    linalg = pytest.importorskip("scipy.linalg")
+    a = np.arange(9.0).reshape(3, 3) + 3 * np.eye(3)
+    np.testing.assert_array_equal(
+        linalg.solve_sylvester(*map(sc.asarray, (a, a + 1, a))),
+        linalg.solve_sylvester(a, a + 1, a),
+    )

@@ -42,7 +42,7 @@ def test_a_missing_function_says_what_there_is(name: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("flags", r"Array has no flags: arrays have no memory.*x\.compute\(\)"),
+        ("setflags", r"Array has no setflags: arrays have no memory.*x\.compute\(\)"),
         ("tril", r"no method tril: speedcube\.tril\(x\) is a function"),
         ("summ", "Array has no summ; near it: sum"),
         ("byteswap", r"Array has no byteswap: arrays have no memory.*x\.compute\(\)"),

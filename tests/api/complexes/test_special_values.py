@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -96,6 +97,23 @@ def test_powers_of_zero_and_to_zero() -> None:
     line = np.linspace(-3, 3, 13)
     a, b = np.meshgrid(line + 0.5j, line - 1j)
     np.testing.assert_allclose(sc.power(a, b).compute(), np.power(a, b), rtol=1e-13)
+
+
+SPECIAL: Final = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.0, 5.0, math.inf, -math.inf, math.nan)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_powers_of_special_pairs() -> None:
+    """Every one; a few alone, which no kernel makes."""
+    every = np.array([complex(*parts) for parts in itertools.product(SPECIAL, SPECIAL)])
+    z, w = (each.ravel() for each in np.meshgrid(every, every))
+    wanted, x, y = z**w, sc.asarray(z), sc.asarray(w)
+    some = np.random.default_rng(1).choice(z.size, 40, replace=False)
+    for found, at in [((x**y).compute(), slice(None)), ((x[some] ** y[some]).compute(), some)]:
+        for end in ("real", "imag"):
+            ours, numpys = getattr(found, end), getattr(wanted[at], end)
+            near = np.isclose(ours, numpys, rtol=1e-12, atol=1e-14, equal_nan=True)
+            assert list(zip(z[at][~near], w[at][~near], strict=True)) == []
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -99,7 +99,8 @@ def map_overlap(
     boundary : {"reflect", "periodic", "nearest", "none"} or number, tuple, dict, list
         What lies outside of the array.
     trim : bool
-        Whether the border is cut off from what `func` gives.
+        Whether the border is cut off from what `func` gives. Else, and without ``chunks=``, a call
+        with zeros finds whether `func` does that itself, or the border stays.
     align_arrays : bool
         Whether arrays are cut alike.
     allow_rechunk : bool

@@ -8,6 +8,7 @@ read along their lines. Many are one reading at positions, which takes three tim
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from itertools import accumulate
 from typing import Any, Final
@@ -31,6 +32,9 @@ _OUTSIDE: Final[dict[str, Callable[[Any, int], Any]]] = {
 }
 
 _PADDED: Final = {"periodic": "wrap", "reflect": "symmetric", "nearest": "edge"}  # NumPy's words
+_SHAPED: Final = ("drop_axis", "new_axis")
+_OF_DASK: Final = {"name", "token", "dtype", "chunks", "enforce_ndim", "meta", *_SHAPED}
+_LONG: Final = 64  # elements of an axis, of a block of zeros
 _REGIONS: Final = 64  # of pieces, up to which a whole array of them is not put together first
 
 
@@ -130,18 +134,45 @@ def of_neighbours(
     allow_rechunk: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """`map_overlap` of one array, whose blocks a kernel makes with their borders; else None."""
+    """`map_overlap` of one array, whose blocks a kernel makes with their borders; else None.
+
+    Also of several with the same blocks, if the borders stay.
+    """
     if callable(args[0] if isinstance(func, Array) and args else None):
         func, args = args[0], (func, *args[1:])
-    changed = not trim or any(kwargs.get(name) is not None for name in ("drop_axis", "new_axis"))
-    if not callable(func) or len(args) != 1 or changed:
+    changed = any(kwargs.get(name) is not None for name in _SHAPED)
+    if not callable(func) or changed or (len(args) != 1 and trim):
         return None
-    each = as_dask_says(args[0], depth, boundary)
-    if each is None:
+    each = [as_dask_says(one, depth, boundary) for one in args]
+    if not each or None in each or len({one.chunks for one in args}) > 1:
         return None
-    return called(
-        "map_overlap", _trimmed, func, with_borders(args[0], *each, allow_rechunk), each, kwargs
-    )
+    wide = [with_borders(x, *one, allow_rechunk) for x, one in zip(args, each, strict=True) if one]
+    if trim:
+        return called("map_overlap", _trimmed, func, wide[0], each[0], kwargs)
+    if kwargs.get("chunks") is None and _keeps_borders(func, wide, kwargs):
+        return called("map_overlap", _mapped, func, wide, kwargs)
+    return None
+
+
+def _keeps_borders(func: Any, wide: list[Array], kwargs: dict[str, Any]) -> bool:
+    """Whether ``func`` gives blocks as long as it takes, seen from zeros: Dask asks nobody.
+
+    Many cut the border off themselves: what they give has the chunks of the array.
+    """
+    shape = tuple(min(sizes[0], _LONG) for sizes in wide[0].chunks)
+    others = {name: one for name, one in kwargs.items() if name not in _OF_DASK}
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+            found = func(*(np.zeros(shape, one.dtype) for one in wide), **others)
+    except Exception:  # whatever people's functions raise of zeros
+        return False
+    return getattr(found, "shape", None) == shape
+
+
+def _mapped(func: Any, wide: Any, kwargs: Any) -> Any:
+    from dask.array import map_blocks
+
+    return map_blocks(func, *wide, **kwargs)
 
 
 def _trimmed(func: Any, wide: Any, each: Any, kwargs: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import ParameterError, ParameterTypeError, UnsupportedError
 from ...expr.nodes import Expr, c_strides
 from ...expr.sources.at_hand import element
+from ...interop.memory_flags import MemoryFlags
 from .repr import values
 
 
@@ -141,6 +142,14 @@ class Values:
         """Bytes from an element to the next along each axis, where its values lie in C order."""
         itemsize = np.dtype(self._expr.dtype).itemsize
         return tuple(step * itemsize for step in c_strides(self._expr.shape))
+
+    @property
+    def flags(self) -> MemoryFlags:
+        """NumPy's flags of the values when they are computed: in C order, and whose they are.
+
+        They cannot be set.
+        """
+        return MemoryFlags(self._expr.shape)
 
     def view(self, dtype: Any = None) -> Any:
         """Compute the values, and see their bytes as numbers of another dtype.

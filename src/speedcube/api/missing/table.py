@@ -39,7 +39,7 @@ LATER: Final[dict[str, str]] = {}
 # Of NumPy's arrays: what ours have not.
 METHODS: Final[dict[str, str]] = {
     "arrays have no memory of their own before they are computed: of x.compute()": """
-        base byteswap ctypes data flags getfield setfield setflags""",
+        base byteswap ctypes data getfield setfield setflags""",
     "values are computed first: x.compute()": "dump dumps",
     "pandas takes NumPy's arrays there: pd.factorize(np.asarray(x))": "factorize",
 }

@@ -254,10 +254,35 @@ def power(z: Pair, w: Pair) -> Pair:
     is_whole = v.equals(0.0) & (abs(u) < _WHOLE) & of("rint", u).equals(u)
     by_product = _whole_powers(z, where(is_whole, abs(u), 0.0))
     by_product = chosen(u < 0.0, reciprocal(by_product), by_product)
-    found = chosen(is_whole, by_product, exp(multiply(w, log(z))))
+    endless = (of("isinf", x) | of("isinf", y)) & ((u < 0.0) | (u > 3.0))  # times 1 + 0j in NumPy
+    by_product = where(endless, math.nan, by_product[0]), where(endless, math.nan, by_product[1])
+    logarithm = log(z)
+    sign = _direction(w, logarithm)
+    re, im = exp(multiply(w, logarithm))
+    re = where(sign > 0.0, math.inf, where(sign < 0.0, 0.0, re))
+    found = chosen(is_whole, by_product, (re, where(sign < 0.0, 0.0, im)))
     zero = x.equals(0.0) & y.equals(0.0) & ~(u.equals(0.0) & v.equals(0.0))
     of_zero = where(u > 0.0, 0.0, math.nan)
     return where(zero, of_zero, found[0]), where(zero, of_zero, found[1])
+
+
+def _direction(w: Pair, z: Pair) -> Real:
+    """Where C's product of ``w`` and ``z`` is infinite and ours NaN, the sign of its real part.
+
+    Else 0, or NaN. C takes infinite parts as 1 then, the other part beside them and NaN as 0
+    (C11, annex G.5.1).
+    """
+    (a, b), (c, d) = _boxed(w), _boxed(z)
+    product = multiply(w, z)
+    lost = of("isnan", product[0]) & of("isnan", product[1])
+    endless = of("isinf", w[0]) | of("isinf", w[1]) | of("isinf", z[0]) | of("isinf", z[1])
+    return where(lost & endless, a * c - b * d, 0.0)
+
+
+def _boxed(z: Pair) -> Pair:
+    endless = of("isinf", z[0]) | of("isinf", z[1])
+    x, y = (where(endless, where(of("isinf", one), signed(1.0, one), 0.0), one) for one in z)
+    return where(of("isnan", z[0]), 0.0, x), where(of("isnan", z[1]), 0.0, y)
 
 
 def _whole_powers(z: Pair, count: Real) -> Pair:
