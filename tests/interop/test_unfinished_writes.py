@@ -7,6 +7,7 @@ import hashlib
 import io
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -267,6 +268,47 @@ def test_who_goes_on_is_told_what_was_there(
     assert digests(place) == before
     y.to_zarr(tmp_path / "at once.zarr", chunks=(5, 44), on="core")
     assert digests(tmp_path / "at once.zarr") == before
+
+
+LOST: dict[str, dict[str, Any]] = {
+    "plain": {"codecs": []},
+    "encoded": {},
+    "v2": {"zarr_format": 2},
+    "sharded": {"shards": (10, 22)},
+}
+
+
+@pytest.mark.parametrize("how", ["away", "short"])
+@pytest.mark.parametrize("kind", LOST)
+def test_chunks_that_were_lost_meanwhile_are_written_again(
+    tmp_path: Path, small_blocks: None, kind: str, how: str
+) -> None:
+    """Not those that Zarr keeps no file of, since they are all fill value."""
+    place, options = tmp_path / "y.zarr", {"chunks": (5, 11), "on": "core", **LOST[kind]}
+
+    def half(error: BaseException | None) -> tuple[Any, Stops]:
+        y, source = stopping(error)
+        return sc.where(sc.arange(60)[:, None] < 10, 0.0, y).astype("float32"), source
+
+    with pytest.raises(OSError, match="gone"):
+        half(OSError(errno.ENXIO, "gone"))[0].to_zarr(place, **options)
+    rows = 10 if kind == "sharded" else 5
+    found = [one for one in place.rglob("*") if one.is_file() and one.name[-1].isdigit()]
+    chunks = [one for one in found if "speedcube-write" not in str(one)]
+    lost = max(chunks, key=lambda one: [*map(int, re.findall(r"\d+", str(one.relative_to(place))))])
+    if how == "away":
+        lost.unlink()
+    else:
+        lost.write_bytes(lost.read_bytes()[:-1])
+    y, source = half(None)
+    seen: list[Any] = []
+    y.to_zarr(place, resume=True, progress=seen.append, **options)
+    begun = 30 - rows  # the rows of the last block that had been written
+    assert min(source.reads) == begun
+    assert seen[0].found == seen[0].blocks * begun // 60
+    y.to_zarr(tmp_path / "z.zarr", **options)
+    assert digests(place) == digests(tmp_path / "z.zarr")
+    assert np.array_equal(sc.open(place).compute()[10:], DATA[10:] * 2)
 
 
 def test_a_file_that_failed_writes_what_is_missing(tmp_path: Path, small_blocks: None) -> None:

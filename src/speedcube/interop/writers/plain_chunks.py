@@ -47,14 +47,20 @@ class PlainChunks:
             _write(place, chunk)
         return True
 
-    def note(self, key: str) -> bool:
-        """Make the file ``key`` beside the chunks, whose name says all; whether that could be."""
+    def note(self, key: str, text: bytes) -> bool:
+        """Make the file ``key`` with ``text`` beside the chunks; whether that could be.
+
+        A part of the text, where it is killed meanwhile, is as good as none.
+        """
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
-            os.close(os.open(self.files.folder / key, flags, 0o666))
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+            handle = os.open(self.files.folder / key, flags, 0o666)
+            try:
+                return os.write(handle, text) == len(text)
+            finally:
+                os.close(handle)
         except OSError:
             return False
-        return True
 
     def _whole(self, some: Any, values: NDArray[Any]) -> NDArray[Any]:
         """The elements of a chunk as they are stored; behind the array's end, the fill value."""

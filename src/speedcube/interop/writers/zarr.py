@@ -20,8 +20,10 @@ from ...engine.writing.target import Begun, Item, Over
 from ...errors import DataFileError
 from ...files import check_no_link
 from ...late import hashlib
+from ...plan.writing import WriteGrid
 from ..readers.zarr_files import shown_place
 from .assigned import unit_of
+from .chunk_notes import note_of, take_away
 from .plain_chunks import PlainChunks, plain_chunks
 from .records import begun_of, record_of
 from .timeless import timeless
@@ -112,20 +114,37 @@ class ZarrTarget:
                 check_no_link(os.path.join(root, self.array.store_path.path, name))
         if self.resume:
             _clear_drafts(self.array)
-        if self.is_whole or self.earlier() is not None:
+        if self.is_whole:
+            return
+        if self.earlier() is not None:
+            self._forget_lost(begun)
             return
         _synced(_without(self.array.store_path / self._notes))
         _synced(self._at(_NOTE).set(_bytes(record_of(begun))))
 
+    def _forget_lost(self, begun: Begun) -> None:
+        """Take away notes of blocks whose chunks were taken away, or written over, since."""
+        grid = WriteGrid(self.shape, begun.extents, self.first)
+        for number in self.done():
+            box = self._box(grid.item(number))
+            raw = _synced(self._at(str(number)).get())
+            if raw is None or raw.to_bytes() != note_of(self.array, box):
+                _synced(self._at(str(number)).delete())
+                take_away(self.array, box)
+
+    def _box(self, item: Item) -> Item:
+        """Where the box ``item`` of what is written lies in the array."""
+        places = zip(item, self.first, strict=True)
+        return tuple(slice(s.start + f, s.stop + f) for s, f in places)
+
     def write(self, number: int, item: Item, values: NDArray[Any]) -> None:
         """Encode and store ``values``, and note that they are there."""
-        places = zip(item, self.first, strict=True)
-        there = tuple(slice(s.start + f, s.stop + f) for s, f in places)
-        plain = self._plain
+        there, plain = self._box(item), self._plain
         if plain is None or not plain.write(there, values):
             self._encoded[there] = values
-        if plain is None or not plain.note(f"{self._notes}/{number}"):
-            _synced(self._at(str(number)).set(_bytes(b"1")))
+        note = note_of(self.array, there)
+        if plain is None or not plain.note(f"{self._notes}/{number}", note):
+            _synced(self._at(str(number)).set(_bytes(note)))
 
     @cached_property
     def _encoded(self) -> Any:
