@@ -18,7 +18,7 @@ import pytest
 
 import speedcube as sc
 from speedcube.engine import machine
-from speedcube.engine.writing import write
+from speedcube.engine.writing import by_scratch, write
 from speedcube.engine.writing.progress import Meter, WriteProgress
 from speedcube.interop.writers import assigned
 from speedcube.plan import writing
@@ -359,6 +359,7 @@ def test_a_plan_says_how_often_chunks_are_decoded_and_more_memory_keeps_them(
         how = {"chunks": chunks, "compute": False, "on": "cores:2"}
         return maps.to_zarr("never", memory=memory, **how).plan()
 
+    monkeypatch.setattr(by_scratch, "_free_bytes", lambda folder: 0)
     few, more = plan("512MB"), plan("3GB")
     assert (few.grid.count, few.times, few.kept_bytes) == (16, 16.0, 0)
     assert "; reads 983 MB (each chunk 16 times), writes 983 MB;" in str(few)

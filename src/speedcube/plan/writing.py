@@ -80,6 +80,24 @@ class WriteGrid:
 
 
 @dataclass(frozen=True)
+class ByScratch:
+    """How a write goes by way of a scratch file, so that each chunk of a source is decoded once.
+
+    ``groups`` are boxes of whole blocks which, as far as can be, no chunk of a source lies in two
+    of. Of each in turn boxes of at most ``pieces``, with borders at ``begins``, are computed,
+    ``at_once`` at a time, and what each block has of them lies in the file. Then that is read.
+    """
+
+    folder: str
+    groups: WriteGrid
+    pieces: Shape
+    begins: Shape
+    at_once: int
+    piece_bytes: int
+    size: int  # bytes of the file
+
+
+@dataclass(frozen=True)
 class WritePlan:
     """What a write will do: its blocks, how many at a time, and the bytes of a worker at most.
 
@@ -100,6 +118,7 @@ class WritePlan:
     made: tuple[str, ...] = ()
     kept_bytes: int = 0  # of decoded chunks, from what is computed beforehand to the last block
     times: float = 1.0  # that each chunk of what is read most is decoded
+    scratch: ByScratch | None = None
 
     def keeping(self, size: int) -> WritePlan:
         """The same plan, run with ``size`` bytes of decoded chunks kept."""
@@ -112,13 +131,20 @@ class WritePlan:
     @property
     def peak_bytes(self) -> int:
         """Bytes of a worker, at most."""
-        blocks = OVERHEAD + self.held_bytes + self.at_once * self.block_bytes
-        return max(self.before_bytes, blocks) + self.kept_bytes
+        blocks, by = self.at_once * self.block_bytes, self.scratch
+        most = max(blocks, by.at_once * by.piece_bytes) if by else blocks
+        return max(self.before_bytes, OVERHEAD + self.held_bytes + most) + self.kept_bytes
 
     def __repr__(self) -> str:
         times = f" (each chunk {self.times:.0f} times)" if self.times >= _AGAIN else ""
         reads = f"reads {bytes_text(self.read_bytes)}{times}, " if self.read_bytes else ""
         lines = "".join(f"\n  {text}" for text in self.made)
+        if self.scratch is not None:
+            reads = f"reads {bytes_text(self.read_bytes)} (each chunk once), "
+            lines += (
+                f"\n  by way of a scratch file of {bytes_text(self.scratch.size)} in "
+                f"{self.scratch.folder}"
+            )
         kept = f"keeps {bytes_text(self.kept_bytes)} decoded; " * bool(self.kept_bytes)
         return (
             f"Write to {self.label} on {self.rung}{lines}\n"
@@ -135,7 +161,7 @@ def reals(roots: Sequence[Expr]) -> list[Expr]:
 
 def block_bytes(roots: Sequence[Expr], extents: Shape) -> int:
     """Bytes of a block of ``extents``: what it reads, and what it gives, with their copies."""
-    results = sum(dtypes.itemsize(root.dtype) for root in roots) * math.prod(extents)
+    results = element_bytes(roots) * math.prod(extents)
     return _copies_read(roots) * read_bytes(roots, extents) + _WRITTEN * results
 
 
@@ -143,6 +169,11 @@ def _copies_read(roots: Sequence[Expr]) -> int:
     """How often a block holds what it reads."""
     decode = any(_decodes(leaf) for root in reals(roots) for leaf in tiled(root))
     return _DECODED if decode or _piece_bytes(roots) else _READ
+
+
+def element_bytes(roots: Sequence[Expr]) -> int:
+    """Bytes of an element of each of ``roots`` together."""
+    return sum(int(dtypes.itemsize(root.dtype)) for root in roots)
 
 
 def read_bytes(roots: Sequence[Expr], extents: Shape) -> int:
@@ -189,7 +220,7 @@ def _extents(roots: Sequence[Expr], unit: Shape, spans: Shape, memory: int, work
 
     They grow to `BLOCK` bytes then, along the last axes first, where all ``workers`` have some.
     """
-    units = _source_units(roots, unit)
+    units = [length for length, _ in source_units(roots, unit)]
     choices = [
         sorted({min(n, k * u) for k in (1, -(-s // u), math.lcm(s, u) // u, -(-n // u))})
         for u, s, n in zip(unit, units, spans, strict=True)
@@ -208,16 +239,19 @@ def _extents(roots: Sequence[Expr], unit: Shape, spans: Shape, memory: int, work
     return tuple(extents)
 
 
-def _source_units(roots: Sequence[Expr], unit: Shape) -> Shape:
-    """How long chunks of what is read most are along each axis; ``unit`` where nothing is."""
+def source_units(roots: Sequence[Expr], unit: Shape) -> list[tuple[int, int]]:
+    """How long chunks of what is read most are along each axis, and the first of them.
+
+    ``unit`` where nothing is read.
+    """
     found = _read_leaves(roots)
     if not found:
-        return unit
+        return [(length, 0) for length in unit]
     widest = max(found, key=lambda leaf: bytes_of(leaf, roots[0].shape))
-    steps = tuple(step for step, _ in units_of(widest))
+    units = units_of(widest)
     if _decodes(widest):
-        return steps
-    return (*(1 for _ in steps[:-1]), *steps[-1:])  # of a plain file any rows are read alone
+        return units
+    return [*((1, 0) for _ in units[:-1]), *units[-1:]]  # of a plain file any rows are read alone
 
 
 def _decodes(leaf: Leaf) -> bool:
@@ -228,8 +262,8 @@ def _decodes(leaf: Leaf) -> bool:
 def touched(roots: Sequence[Expr], extents: Shape) -> float:
     """How often, on average, blocks of ``extents`` read each chunk of what is read most."""
     times = 1.0
-    units = _source_units(roots, extents)
-    for n, extent, unit in zip(roots[0].shape, extents, units, strict=True):
+    units = source_units(roots, extents)
+    for n, extent, (unit, _) in zip(roots[0].shape, extents, units, strict=True):
         if extent < n:
             chunks = extent / unit + 1 - math.gcd(extent, unit) / unit
             times *= chunks / (extent / unit)

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...engine.writing.how import HowToWrite
 from ...engine.writing.progress import Show, check_show
-from ...engine.writing.write import HowToWrite, Write
+from ...engine.writing.write import Write
 from ...errors import ParameterError, ParameterTypeError, ShapeError
 from ...interop.writers.assigned import unit_of
 from ...interop.writers.npy import NpyPath, rows, stream_to
@@ -167,7 +168,7 @@ def _zarr_target(place: ZarrPlace, region: Any) -> ZarrTarget:
             box = region_of(region, tuple(there.shape), place.label)
             place, first = replace(place, region=box), tuple(s.start for s in box)
     how = place.resume, region is None, place.travels
-    return ZarrTarget(place.label, place.array, unit, first, place.shape, *how, found=place.over)
+    return ZarrTarget(place.label, place.array, unit, first, place.shape, *how, at=place)
 
 
 def save(

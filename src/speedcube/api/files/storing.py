@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...engine.writing.how import HowToWrite, rung_of
 from ...engine.writing.target import WriteTarget
-from ...engine.writing.write import HowToWrite, Write, rung_of, write_all
+from ...engine.writing.write import Write, write_all
 from ...errors import ParameterError, ParameterTypeError, ShapeError
 from ...interop.writers.assigned import Assigned, unit_of
 from ...interop.writers.zarr import can_travel, into_array
@@ -142,7 +143,7 @@ def _by_workers(one: Assigned, lock: Any, how: HowToWrite) -> WriteTarget:
     if rung_of(how, math.prod(one.shape)).kind != "client":
         return one
     box = tuple(slice(f, f + n) for f, n in zip(one.first, one.shape, strict=True))
-    return into_array(target, box, one.over)
+    return into_array(target, box, one)
 
 
 FUNCTIONS.update(store=store)

@@ -13,17 +13,17 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import field
-from typing import Final
+from typing import Any, Final
 
-from ... import dtypes
 from ...dataclass import dataclass
 from ...expr.nodes import Expr
-from ...plan.writing import Item, WriteGrid
+from ...plan.cutting.within import Within
+from ...plan.writing import Item, WriteGrid, element_bytes
 from ..boxes import Stop
 from ..rungs import Rung
 from .blocks import BlockMaker
 from .progress import Meter
-from .target import WriteTarget
+from .target import BoxTarget
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LOOK: Final = 0.2  # seconds between two looks for Ctrl-C
@@ -37,8 +37,8 @@ class WriteRun:
     """
 
     roots: Sequence[Expr]
-    targets: Sequence[WriteTarget]
-    grid: WriteGrid
+    targets: Sequence[BoxTarget]
+    grid: WriteGrid | Within
     device: Rung | None = None
     meter: Meter | None = None
     stop: Stop = field(default_factory=Stop)
@@ -67,9 +67,7 @@ class WriteRun:
             raise self.error
 
     def _work(self, waiting: Iterator[int], turn: threading.Lock) -> None:
-        is_shared = self.device is not None and self.device.kind != "client"
-        on, shared = self.device or "core", turn if is_shared else nullcontext()
-        maker = BlockMaker(self.roots, on, shared)
+        maker = self.maker(turn)
         number = -1
         try:
             while not self.stop.is_set():
@@ -83,7 +81,13 @@ class WriteRun:
                 self.error = self.error or told(err, self.targets, self.grid.item(number))
             self.stop.set()
 
-    def _block(self, maker: BlockMaker, number: int) -> None:
+    def maker(self, turn: threading.Lock) -> Any:
+        """What gives blocks their values, for a thread of its own."""
+        is_shared = self.device is not None and self.device.kind != "client"
+        on, shared = self.device or "core", turn if is_shared else nullcontext()
+        return BlockMaker(self.roots, on, shared)
+
+    def _block(self, maker: Any, number: int) -> None:
         item = self.grid.item(number)
         values = maker.values(item, self.stop)
         for target, array in zip(self.targets, values, strict=False):  # none after a stop
@@ -92,9 +96,9 @@ class WriteRun:
             self.meter.add(sum(array.nbytes for array in values))
 
 
-def told(err: BaseException, targets: Sequence[WriteTarget], item: Item | None) -> BaseException:
+def told(err: BaseException, targets: Sequence[BoxTarget], item: Item | None) -> BaseException:
     """``err`` with what could not be written, and how to go on."""
-    labels = ", ".join(target.label for target in targets)
+    labels = ", ".join(dict.fromkeys(target.label for target in targets))
     rest = "; resume=True writes what is missing" * all(target.is_kept for target in targets)
     box = "anything" if item is None else f"[{', '.join(f'{s.start}:{s.stop}' for s in item)}]"
     said = f"{labels} is incomplete: {box} could not be written{rest}"
@@ -102,11 +106,6 @@ def told(err: BaseException, targets: Sequence[WriteTarget], item: Item | None) 
         return OSError(err.errno, f"{os.strerror(err.errno)}; {said}", err.filename)
     err.add_note(said)
     return err
-
-
-def element_bytes(roots: Sequence[Expr]) -> int:
-    """Bytes of an element of each of ``roots`` together."""
-    return sum(int(dtypes.itemsize(root.dtype)) for root in roots)
 
 
 def block_sizes(roots: Sequence[Expr], grid: WriteGrid, numbers: Iterable[int]) -> int:

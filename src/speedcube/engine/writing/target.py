@@ -37,12 +37,23 @@ class Over:
     start: int | None = -1
 
 
-class WriteTarget(Protocol):
-    """What takes an array a box at a time."""
+class BoxTarget(Protocol):
+    """What takes boxes of an array."""
 
     @property
     def label(self) -> str:
         """What messages call it."""
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether what is written before an error or a kill can be gone on with."""
+
+    def write(self, number: int, item: Item, values: NDArray[Any]) -> None:
+        """Put ``values`` where the box ``item`` of the array, block ``number``, lies."""
+
+
+class WriteTarget(BoxTarget, Protocol):
+    """What takes an array a box at a time."""
 
     @property
     def unit(self) -> tuple[int, ...]:
@@ -61,8 +72,11 @@ class WriteTarget(Protocol):
         """Whether several threads may write at a time."""
 
     @property
-    def is_kept(self) -> bool:
-        """Whether what is written before an error or a kill can be gone on with."""
+    def beside(self) -> str | None:
+        """The path of what is written, where that is a file or folder of this machine."""
+
+    def copies(self, extents: tuple[int, ...]) -> float:
+        """How often a block of ``extents`` is held, at most, while it is written."""
 
     def over(self) -> Over | None:
         """What it writes over; None where it is new, or takes its place at the end."""
@@ -75,9 +89,6 @@ class WriteTarget(Protocol):
 
     def begin(self, begun: Begun) -> None:
         """Mark it incomplete."""
-
-    def write(self, number: int, item: Item, values: NDArray[Any]) -> None:
-        """Put ``values`` where the box ``item`` of the array, block ``number``, lies."""
 
     def done(self) -> Iterable[int]:
         """The blocks that are there already."""

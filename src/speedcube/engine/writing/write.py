@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
-from typing import Any, Final
+from typing import Final
 
 from ...dataclass import dataclass
 from ...errors import MemoryLimitError, ParameterError, WorkerError
-from ...expr.nodes import Expr
+from ...expr.nodes import Expr, Shape
+from ...plan.cutting.scratch import by_scratch
 from ...plan.streams import readers_in
 from ...plan.writing import (
     ENCODING,
@@ -20,6 +21,7 @@ from ...plan.writing import (
     WritePlan,
     block_bytes,
     decoded,
+    element_bytes,
     read_bytes,
     reals,
     touched,
@@ -31,12 +33,14 @@ from ..foreign.planned import going_on
 from ..foreign.pulled import pulling
 from ..known.drawn import drawing_again
 from ..routines.strictness import check_laws
-from ..rungs import Rung, parse, resolve
+from ..rungs import Rung
 from ..streams.boxwise import SortRoom
 from ..streams.decoded import keeping, sources_of, tiled_bytes, within
+from .by_scratch import ScratchRun, room_beside
+from .how import HowToWrite, rung_of
 from .itself import check_reads, is_in_place
-from .progress import Meter, Show
-from .run import WriteRun, block_sizes, element_bytes, told
+from .progress import Meter
+from .run import WriteRun, block_sizes, told
 from .settling import bytes_of_settling, digest, settled, settled_first
 from .shares import Written, threads_of, write_on_client
 from .target import Begun, WriteTarget
@@ -45,22 +49,6 @@ _LEAST: Final = 32_000_000  # bytes for blocks, however much is held beside them
 _AHEAD: Final = 1  # threads more than cores: one waits for its disk
 _AROUND_GPU: Final = 8  # threads that read and encode beside one that computes
 _ON_THE_WAY: Final = 4  # blocks that workers compute and send, while this process writes one
-
-
-@dataclass(frozen=True)
-class HowToWrite:
-    """What users say of a write: the rung, bytes of a worker, and who hears how far it is."""
-
-    on: Any = None
-    memory: int = MEMORY
-    show: Show = None
-    prefers_gpu: bool = False
-
-
-def rung_of(how: HowToWrite, elements: int) -> Rung:
-    """The rung that writes: where nobody names one, the cores, for most of the work is theirs."""
-    rung = resolve(how.on, None, elements, how.prefers_gpu)
-    return parse("cores", "") if rung.reason.startswith("least predicted") else rung
 
 
 @dataclass(eq=False)
@@ -108,7 +96,11 @@ class Write:
         plan = self._planned()
         again, size = decoded(self.roots, plan.grid.extents), self._source_bytes
         kept = min(1.0, plan.kept_bytes / size) if size else 0.0
-        return replace(plan, times=again - (again - 1) * kept)
+        plan = replace(plan, times=again - (again - 1) * kept)
+        if self.rung.kind not in ("core", "cores") or self._in_order:
+            return plan
+        room = room_beside(self.targets, self._room, self._threads, self.rung.workers)
+        return by_scratch(plan, self.roots, self._unit if self.earlier is None else None, room)
 
     @property
     def _source_bytes(self) -> int:
@@ -222,6 +214,10 @@ class Write:
                     target.clear()
             return
         device = None if self.rung.kind in ("core", "cores") else self.rung
+        if plan.scratch is not None:
+            by = ScratchRun(self.roots, self.targets, plan.grid, plan.scratch, meter)
+            by.write(numbers, plan.at_once)
+            return
         run = WriteRun(self.roots, self.targets, plan.grid, device, meter)
         run.write(numbers, min(plan.at_once, max(1, len(numbers))))
 
@@ -241,13 +237,23 @@ class Write:
 
     def _grid(self, roots: Sequence[Expr]) -> tuple[WriteGrid, int]:
         first = self.targets[0].first
-        unit = tuple(math.lcm(*each) for each in zip(*(t.unit for t in self.targets), strict=True))
-        room = max(_LEAST, self.how.memory - OVERHEAD - self._held)
+        room = self._room
         if self.earlier is None:
-            return write_grid(roots, unit, first, self._threads, room)
+            return write_grid(roots, self._unit, first, self._threads, room)
         extents = self.earlier.extents
         at_once = room // max(1, block_bytes(roots, extents))
         return WriteGrid(roots[0].shape, extents, first), max(1, min(self._threads, at_once))
+
+    @property
+    def _unit(self) -> Shape:
+        """What all targets store in one piece, or several."""
+        units = zip(*(target.unit for target in self.targets), strict=True)
+        return tuple(math.lcm(*each) for each in units)
+
+    @property
+    def _room(self) -> int:
+        """Bytes for all blocks at a time."""
+        return max(_LEAST, self.how.memory - OVERHEAD - self._held)
 
     @property
     def _held(self) -> int:
@@ -257,12 +263,16 @@ class Write:
         return self.held + sum(int(getattr(one, name, 0)) for one in found for name in names)
 
     @property
+    def _in_order(self) -> bool:
+        """Whether each block comes after the one before it, or is made by passes."""
+        passes = any(hasattr(one, "passes") for one in readers_in(reals(self.roots)))
+        return passes or not all(target.at_once for target in self.targets)
+
+    @property
     def _threads(self) -> int:
         """Threads of a worker."""
-        if not all(target.at_once for target in self.targets):
+        if self._in_order:
             return 1
-        if any(hasattr(one, "passes") for one in readers_in(reals(self.roots))):
-            return 1  # each block needs those before it, and many threads make a pass
         if self.rung.kind == "client":
             return threads_of(self.rung) if self._by_workers else _ON_THE_WAY
         if self.rung.devices:

@@ -26,6 +26,12 @@ class Assigned:
     travels = False
     at_once = True
     is_kept = False
+    is_plain = False
+    beside = None
+
+    def copies(self, extents: tuple[int, ...]) -> float:
+        """Nobody knows; what encodes chunks has a few."""
+        return 4.0
 
     @property
     def label(self) -> str:

@@ -84,6 +84,15 @@ class NpyPath:
         return NpyPath, (self.path, self.shape, self.dtype, self.resume)
 
     @property
+    def beside(self) -> str:
+        """The file's path."""
+        return self.path
+
+    def copies(self, extents: tuple[int, ...]) -> float:
+        """Once: lines of it are written."""
+        return 1.0
+
+    @property
     def label(self) -> str:
         """The file's name."""
         return os.path.basename(self.path)
@@ -203,6 +212,11 @@ class NpyStream:
     start: int | None = None  # of the elements, in a file whose parts may come in any order
     travels = False
     is_kept = False
+    beside = None
+
+    def copies(self, extents: tuple[int, ...]) -> float:
+        """Once, and whatever a stream keeps."""
+        return 2.0
 
     @property
     def label(self) -> str:

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from numpy.typing import NDArray
 
@@ -34,6 +34,8 @@ _SHARED: Final = ("LocalStore", "FsspecStore", "ObjectStore")
 _TRIES: Final = 20
 _AGAIN: Final = 0.05  # seconds
 _NOTE: Final = "begun"
+_COPIES: Final = 4.0  # of a block that Zarr encodes, itself counted: as of any other write
+_OF_CHUNK: Final = 2.25  # of one chunk, which one codec encodes; a little is its tables
 _DRAFT: Final = re.compile(r"\.[0-9a-f]{32}\.partial\Z")  # of Zarr's, of a file
 
 
@@ -46,6 +48,21 @@ def check_ended(array: Any) -> None:
             f"zarr {label} was not written to the end: speedcube.to_zarr(..., resume=True) writes "
             "the rest"
         )
+
+
+class ZarrSpot(Protocol):
+    """What is known of an array's place before it is opened or made."""
+
+    @property
+    def beside(self) -> str | None:
+        """The path, if it is one of this machine."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a new array's chunks are encoded by one codec, or none, that gives bytes once."""
+
+    def over(self) -> Over | None:
+        """What is there and would be written over."""
 
 
 @dataclass(eq=False)
@@ -67,7 +84,7 @@ class ZarrTarget:
     travels: bool = True
     is_kept: bool = True
     array: Any = None
-    found: Callable[[], Over | None] | None = None
+    at: ZarrSpot | None = None
     is_whole: bool = False  # already: another write has come to its end
     count: int = 0  # of blocks
     at_once = True
@@ -76,9 +93,22 @@ class ZarrTarget:
         fields = self.unit, self.first, self.shape, self.resume, self.marked, True, self.is_kept
         return ZarrTarget, (self.label, None, *fields, _anywhere(self.array))
 
+    @property
+    def beside(self) -> str | None:
+        """Its path, if that is one of this machine."""
+        return self.at.beside if self.at is not None else None
+
+    def copies(self, extents: tuple[int, ...]) -> float:
+        """The values and their bytes, and Zarr's own chunks where it puts them together first."""
+        if self.at is None or not self.at.is_plain:
+            return _COPIES
+        ends = zip(self.first, self.shape, self.unit, strict=True)
+        whole = extents == self.unit and not any(f % u or n % u for f, n, u in ends)
+        return _OF_CHUNK if whole else _OF_CHUNK + 1
+
     def over(self) -> Over | None:
         """What is there, and how it is dealt with."""
-        return self.found() if self.found is not None else None
+        return self.at.over() if self.at is not None else None
 
     def open(self) -> None:
         """Find the array, or make it."""
@@ -187,11 +217,11 @@ class ZarrTarget:
         """Nothing is open."""
 
 
-def into_array(array: Any, box: tuple[slice, ...], found: Callable[[], Over | None]) -> ZarrTarget:
+def into_array(array: Any, box: tuple[slice, ...], at: ZarrSpot) -> ZarrTarget:
     """What writes to ``box`` of an open ``array``, of which whole blocks alone are noted."""
     first, shape = tuple(s.start for s in box), tuple(s.stop - s.start for s in box)
     what = type(array).__name__, lambda: array, unit_of(array, len(shape)), first, shape
-    return ZarrTarget(*what, marked=False, is_kept=False, found=found)
+    return ZarrTarget(*what, marked=False, is_kept=False, at=at)
 
 
 def can_travel(store: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final
@@ -15,6 +16,7 @@ from ...engine.writing.target import Over
 from ...errors import DTypeError, ParameterError, ShapeError
 from .zarr import MARK
 
+_ONCE: Final = {"auto", "NoneType", "ZstdCodec", "BloscCodec", "Zstd", "Blosc", "LZ4"}
 MODES: Final = ("r+", "a", "w", "w-")
 _TEXT: Final = "speedcube.to_zarr(..., resume=True) writes what is missing"
 
@@ -52,6 +54,24 @@ class ZarrPlace:
         """Whether other processes see the same store."""
         store = getattr(self.url, "store", self.url)
         return not isinstance(store, dict) and type(store).__name__ != "MemoryStore"
+
+    @property
+    def beside(self) -> str | None:
+        """The path, if it is one of this machine."""
+        root = getattr(getattr(self.url, "store", self.url), "root", None)
+        found = self.url if isinstance(self.url, str) else root
+        path = None if found is None else os.fspath(found).removeprefix("file://")
+        return None if path is None or "://" in path or "::" in path else os.path.abspath(path)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a new array's chunks are encoded by one codec, or none, that gives bytes once."""
+        given = self.options.get("compressors", self.options.get("compressor", "auto"))
+        each = given if isinstance(given, (list, tuple)) else [given]
+        names = [one if isinstance(one, str) else type(one).__name__ for one in each]
+        beside = any(self.options.get(name) for name in ("filters", "serializer", "codecs"))
+        new = self.region is None and not hasattr(self.url, "store_path") and self.mode != "r+"
+        return new and not self.shards and not beside and len(each) < 2 and {*names} <= _ONCE
 
     def there(self) -> Any:
         """The array or group that is there; None where nothing is."""
