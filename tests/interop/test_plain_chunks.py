@@ -17,6 +17,7 @@ from speedcube.interop.writers import plain_chunks
 DATA: Any = np.random.default_rng(5).normal(size=(11, 9))
 EMPTY: Any = np.where(np.arange(11)[:, None] < 4, 0.0, DATA)
 SIGNED: Any = np.where(np.arange(11)[:, None] < 4, -0.0, DATA)
+ZSTD: Any = [{"name": "zstd", "configuration": {"level": 3, "checksum": True}}]
 UNKNOWN: Any = np.where(np.arange(11)[:, None] < 4, np.nan, DATA)
 
 
@@ -28,10 +29,18 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("data", [DATA, EMPTY, SIGNED, UNKNOWN, DATA.astype("i2")])
 @pytest.mark.parametrize("zarr_format", [2, 3])
 @pytest.mark.parametrize("fill", [0, 7])
+@pytest.mark.parametrize("codecs", [[], ZSTD])
 def test_files_are_those_that_zarr_writes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Any, zarr_format: int, fill: Any
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    data: Any,
+    zarr_format: int,
+    fill: Any,
+    codecs: Any,
 ) -> None:
-    how = {"chunks": (4, 5), "codecs": [], "zarr_format": zarr_format, "fill_value": fill}
+    if codecs and zarr_format == 2:
+        codecs = [{"id": "zstd", "level": 3, "checksum": True}]
+    how = {"chunks": (4, 5), "codecs": codecs, "zarr_format": zarr_format, "fill_value": fill}
     sc.asarray(data).to_zarr(tmp_path / "ours", **how)
     monkeypatch.setattr(plain_chunks.PlainChunks, "write", lambda *_: False)
     sc.asarray(data).to_zarr(tmp_path / "theirs", **how)
@@ -66,10 +75,17 @@ def test_which_chunks_are_left_to_zarr(tmp_path: Path, monkeypatch: pytest.Monke
     wanted = DATA.copy()
     wanted[2:5] = DATA[:3]
     np.testing.assert_array_equal(zarr.open_array(tmp_path / "x")[:], wanted)
-    for codecs in (["zstd"], [{"name": "transpose", "configuration": {"order": [1, 0]}}]):
+    for codecs in (
+        ["gzip"],
+        ["zstd", "crc32c"],
+        [{"name": "transpose", "configuration": {"order": [1, 0]}}],
+    ):
         sc.asarray(DATA).to_zarr(tmp_path / "y", chunks=(4, 5), codecs=codecs, mode="w")
     sc.asarray(DATA).to_zarr(tmp_path / "s", chunks=(4, 3), shards=(8, 9), codecs=[])
     assert not names
+    sc.asarray(DATA).to_zarr(tmp_path / "z", chunks=(4, 5), codecs=["zstd"])
+    assert len(names) == 6
+    names.clear()
     wide = zarr.create_array(
         tmp_path / "big", shape=(11, 9), chunks=(4, 5), dtype=">f8", compressors=None
     )

@@ -1,4 +1,4 @@
-"""Chunks of a Zarr array that are files of their elements: written without Zarr or a copy.
+"""Chunks of a Zarr array that are files of their elements, or zstd of them: written without Zarr.
 
 Each is written under another name, such as Zarr gives to what it has not ended, and renamed. What
 is unusual is left to Zarr: chunks that are not overwritten whole, and those that may be all fill
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,16 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...engine.writing.target import Item
+from ..readers.decoding import all_done
 from ..readers.raw_zarr import RawZarr, plain_files, within
 
 
 @dataclass(frozen=True, eq=False)
 class PlainChunks:
-    """Where the chunks lie."""
+    """Where the chunks lie, and what encodes them, if they are not files of their elements."""
 
     files: RawZarr
+    encode: Callable[[NDArray[Any]], Any] | None = None
 
     def write(self, item: Item, values: NDArray[Any]) -> bool:
         """Write the chunks of the box ``item``; whether that could be done."""
@@ -37,15 +40,17 @@ class PlainChunks:
             list(within(slice(s.start, s.stop, 1), n))
             for s, n in zip(item, files.chunks, strict=True)
         ]
-        made = [
-            (files.folder / files.name(tuple(k for k, _, _ in some)), self._whole(some, values))
-            for some in product(*each)
-        ]
-        if any(self._may_be_empty(chunk) for _, chunk in made):
+        every = list(product(*each))
+        if any(self._may_be_empty(some, values) for some in every):
             return False
-        for place, chunk in made:
-            _write(place, chunk)
-        return True
+
+        def one(some: Any) -> bool:
+            place = files.folder / files.name(tuple(k for k, _, _ in some))
+            chunk = self._whole(some, values)
+            _write(place, chunk if self.encode is None else self.encode(chunk))
+            return True
+
+        return all(map(one, every)) if self.encode is None else all_done(one, every)
 
     def note(self, key: str, text: bytes) -> bool:
         """Make the file ``key`` with ``text`` beside the chunks; whether that could be.
@@ -71,9 +76,10 @@ class PlainChunks:
         whole[tuple(inside for _, _, inside in some)] = part
         return whole
 
-    def _may_be_empty(self, chunk: NDArray[Any]) -> bool:
-        """Whether the first element is no different from the fill value."""
-        first, fill = chunk.flat[0], np.asarray(self.files.fill, chunk.dtype)[()]
+    def _may_be_empty(self, some: Any, values: NDArray[Any]) -> bool:
+        """Whether the first element of a chunk is no different from the fill value."""
+        first = values[tuple(place.start for _, place, _ in some)]
+        fill = np.asarray(self.files.fill, values.dtype)[()]
         return bool(first == fill or (first != first and fill != fill))
 
 
@@ -86,10 +92,26 @@ def plain_chunks(array: Any, label: str) -> PlainChunks | None:
     if type(store).__name__ != "LocalStore" or getattr(store, "read_only", False):
         return None
     found = plain_files(array, label)
-    return None if found is None or found[1] else PlainChunks(found[0])
+    if found is None or len(found[1]) > 1:
+        return None
+    files, encoders = found
+    encode = _zstd(encoders[0]) if encoders else None
+    return None if encoders and encode is None else PlainChunks(files, encode)
 
 
-def _write(place: Path, chunk: NDArray[Any]) -> None:
+def _zstd(encoder: Any) -> Callable[[NDArray[Any]], Any] | None:
+    """What encodes as Zarr's ``encoder`` does, if that is zstd."""
+    from numcodecs import Zstd
+
+    if type(encoder) is Zstd:  # of Zarr's format 2
+        return encoder.encode  # type: ignore[no-any-return]
+    if type(encoder).__name__ != "ZstdCodec":
+        return None
+    return Zstd(level=encoder.level, checksum=encoder.checksum).encode  # type: ignore[no-any-return]
+
+
+def _write(place: Path, chunk: Any) -> None:
+    """Write the bytes of ``chunk``, contiguous memory of any kind."""
     draft = place.with_suffix(f".{os.urandom(16).hex()}.partial")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
@@ -99,7 +121,7 @@ def _write(place: Path, chunk: NDArray[Any]) -> None:
         handle = os.open(draft, flags, 0o666)
     try:
         try:
-            view = chunk.reshape(-1).view(np.uint8).data
+            view = np.frombuffer(chunk, np.uint8).data
             while view.nbytes:
                 view = view[os.write(handle, view) :]
         finally:
