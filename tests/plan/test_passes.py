@@ -143,10 +143,27 @@ def test_results_for_the_user_count_until_the_end() -> None:
 
 
 def test_a_kernel_has_at_most_twelve_sinks() -> None:
-    x = _stored()
+    x = sc.asarray(np.random.default_rng(4).normal(size=300_000))
     sums = [(x * float(k)).sum() for k in range(30)]
     assert [len(one) for one in passes(*sums)] == [12, 12, 6]
     same(*sums)
+
+
+def test_few_elements_of_one_form_are_made_one_by_one() -> None:
+    x, w = _stored("float32")[:6000].reshape(20, 30, 10), _stored("float32")[:90].reshape(3, 30)
+    windows = [(x[k : k + 3] * w[:, :, None]).sum(axis=(0, 1)) for k in range(18)]
+    assert passes(*windows) == [["sum"]] * 18
+    assert [len(one) for one in passes(*windows[:4])] == [4]
+    assert passes(*windows, on="cores:2") == [["sum"]] * 18
+    same(*windows)
+
+
+def test_what_is_made_of_the_same_few_elements_is_still_one_pass() -> None:
+    x, w = _stored(), _stored()[:5000]
+    scaled = [x[k : k + 5000] * w for k in range(6)]
+    both = [found for one in scaled for found in (one.sum(), one.max())]
+    assert passes(*both) == [["sum", "max"]] * 6
+    same(*both)
 
 
 DTYPES = ("bool", "int8", "uint16", "int64", "uint64", "float16", "float32", "float64")

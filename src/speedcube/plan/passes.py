@@ -12,29 +12,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
-from .. import dtypes
 from ..dataclass import dataclass
-from ..expr.analysis import analyse
-from ..expr.nodes import Const, Expr, Leaf, Map, Piecewise, Reduced, StageResult, Through, walk
-from ..expr.piecewise.regions import leaves_within, pieces_within
-from . import costs
+from ..expr.nodes import Expr, Map, Reduced, Through
+from ..expr.piecewise.regions import pieces_within
 from .requests import ALONE, Request
 from .shares import shared_out
 from .stages import Part, Stage, cut_stage, element_places, make_stage, sliced
 from .streams import MOST_ADDED, cut_of, tiled
 
-SINKS: Final = 12  # of a kernel: each takes registers
-EARLIER: Final = 4  # passes
-EXTREMES: Final = ("min", "max", "nanmin", "nanmax")
-FOLDED: Final = frozenset(("sum", "mean", "var", "std", *EXTREMES, "dot"))
-# Sums of so few elements, or of so many and so few results, have ways of their own on a CPU.
-SHORT, TALL, FEW = 16, 1 << 17, 16
-ALONG: Final = frozenset(("sum", "mean", "var", "std"))  # with many results
-_RECORDED: Final = 4.0  # nanoseconds that a product takes more in a record of a dot of float64
 _MERGED: Final = 4 << 20  # bytes of results of which each worker makes its share of all
 
 
@@ -84,132 +73,6 @@ class Pass:
             cut = self.visited.parts[0].axis
             return cut in stage.axes or len(stage.axes) == len(stage.root.shape)
         return not (self.is_along and self.visited.join != "merge")
-
-
-def passes_of(
-    requests: Sequence[Request], wanted: Sequence[StageResult], gpu: bool = False
-) -> list[list[Request]]:
-    """``requests``, which are in order, together where they can be; in an order that works.
-
-    A ``gpu`` makes other results along axes together, too.
-    """
-    groups: list[_Group] = []
-    made: dict[int, int] = {}  # results, by the number of their group
-    asked = {id(result) for result in wanted}
-    for one in requests:
-        group = _Group.of(one, gpu)
-        first = 1 + max((made.get(need, -1) for need in group.needs), default=-1)
-        # What is kept for later readers takes memory from then on: it is not made much earlier.
-        late = one.source is None and id(one.result) not in asked
-        candidates = range(max(first, len(groups) - EARLIER) if late else first, len(groups))
-        number = next((k for k in candidates if groups[k].takes(group)), len(groups))
-        if number == len(groups):
-            groups.append(group)
-        else:
-            groups[number].add(group)
-        made[id(one.result)] = number
-    return [group.requests for group in groups]
-
-
-@dataclass(eq=False)
-class _Group:
-    """Requests of one pass, and what they read."""
-
-    requests: list[Request]
-    alone: bool
-    along: tuple[object, ...]  # for reductions with many results, what they must have in common
-    needs: frozenset[int]
-    reads: set[int] = field(default_factory=set)
-    pieces: frozenset[int] = frozenset()  # arrays of pieces that are read
-    weight: int = 0
-
-    @classmethod
-    def of(cls, one: Request, gpu: bool) -> _Group:
-        nodes = walk(one.root)
-        sources = [node.source for node in nodes if isinstance(node, Leaf)]
-        pieces = frozenset(id(s) for s in sources if isinstance(s, Piecewise))
-        if pieces:
-            sources = [leaf.source for leaf in leaves_within(one.root)]
-        needs = frozenset(id(s) for s in sources if isinstance(s, StageResult))
-        reads = {id(s) for s in sources if not isinstance(s, Const)}
-        along, weight = _along(one, gpu, bool(pieces)), sum(map(costs.weight, nodes))
-        alone = not (along or _shares(one, bool(pieces))) or (not gpu and _is_finished(one))
-        return cls([one], alone, along, needs, reads, pieces, weight)
-
-    def takes(self, other: _Group) -> bool:
-        """Whether ``other`` can be made with these, and gains by it."""
-        if self.alone or other.alone or not self.reads & other.reads:
-            return False
-        if self.pieces != other.pieces or self.along != other.along:
-            return False
-        if self.requests[0].root.shape != other.requests[0].root.shape:
-            return False
-        enough = len(self.requests) < SINKS and self.weight + self.added(other) <= costs.MOST
-        return enough and not any(id(one.result) in other.needs for one in self.requests)
-
-    def add(self, other: _Group) -> None:
-        """Make ``other`` with these."""
-        self.reads |= other.reads
-        self.weight += self.added(other)
-        self.requests += other.requests
-
-    def added(self, other: _Group) -> int:
-        """The weight of ``other`` that these do not have."""
-        roots = {id(one.root) for one in self.requests}
-        return 0 if self.along and id(other.requests[0].root) in roots else other.weight
-
-
-def _shares(one: Request, pieced: bool) -> bool:
-    """Whether ``one``, of pieces if it is ``pieced``, can be made with others."""
-    if not math.prod(one.root.shape):
-        return False
-    if one.source is None:
-        return one.why != ALONE
-    if pieced:
-        return False
-    whole = isinstance(one.source, Reduced) and math.prod(one.result.shape) == 1
-    return whole and one.source.op in FOLDED
-
-
-def _is_finished(one: Request) -> bool:
-    """Whether ``one`` is a dot product of float64 whose own kernel a CPU takes less time for.
-
-    That has two doubles for the sum. With others it leaves a record, of two terms an element.
-    """
-    if not isinstance(one.source, Reduced) or one.source.op != "dot":
-        return False
-    return one.root.dtype == "float64" and costs.of_element(one.root) < _RECORDED
-
-
-def _along(one: Request, gpu: bool, pieced: bool) -> tuple[object, ...]:
-    """What else ``one``, a reduction with many results, is made with: the same sums of doubles.
-
-    On a ``gpu``, whatever its kernels finish.
-    """
-    source, root = one.source, one.root
-    if not isinstance(source, Reduced) or math.prod(one.result.shape) < 2 or not source.count:
-        return ()
-    wraps = source.op == "sum" and not dtypes.is_float(root.dtype)
-    any_of_them = gpu or _any_together(source)
-    if any_of_them and not pieced and (wraps or source.op in EXTREMES):
-        return (source.axes,)
-    if source.op not in ALONG or wraps:
-        return ()
-    freedom = source.count - source.ddof
-    if pieced or root.dtype == "bool" or freedom <= 0 or not float(freedom).is_integer():
-        return ()
-    if not dtypes.is_float(root.dtype):
-        known = analyse(root)
-        if max(abs(known.low), abs(known.high)) > 2.0**53:
-            return ()
-    return (source.axes,) if any_of_them else (source.axes, id(root))
-
-
-def _any_together(source: Reduced) -> bool:
-    """Whether a CPU's kernel makes ``source`` with any others of the same shape."""
-    if source.arg.dtype == "float16" or source.count <= SHORT:
-        return False
-    return source.count <= TALL or math.prod(source.shape) >= FEW
 
 
 def make_pass(requests: Sequence[Request], workers: int, apart: bool = False) -> Pass:

@@ -20,7 +20,8 @@ from ..expr.show import reads
 from ..numbers import bytes_text, so_many
 from .blocks import Blocked, blocked
 from .cuts import KEPT, cut
-from .passes import Pass, make_pass, passes_of, reading_once
+from .cutting.grouped import passes_of
+from .passes import Pass, make_pass, reading_once
 from .regions import regions_of
 from .shares import held_twice, moved, tasks
 from .stages import WORKER_OVERHEAD, Stage, lies_apart
@@ -196,11 +197,12 @@ def make_plan(root: Expr | Sequence[Expr], resources: Resources, reason: str, ti
     every = [one for some in each for one in some]
     sharing = 1 if resources.gpu or resources.apart else resources.workers
     made = cut(every, resources.memory, resources.traffic, sharing)
+    here = not (resources.gpu or resources.apart)
     passes = tuple(
         make_pass(requests, resources.workers, resources.apart)
-        for requests in passes_of(made.requests, made.results, resources.gpu)
+        for requests in passes_of(made.requests, made.results, resources.gpu, here)
     )
-    if not (resources.gpu or resources.apart):
+    if here:
         passes = reading_once(passes, resources.workers, set(map(id, made.results)))
     visited = [one.visited for one in passes]
     deferred = {

@@ -13,7 +13,8 @@ from ..expr.routines.row import bytes_of
 from ..expr.routines.table import ROUTINES
 from ..expr.through.node import Through
 from ..expr.through.table import OPERATIONS
-from .passes import EXTREMES, Pass
+from .cutting.grouped import EXTREMES
+from .passes import Pass
 from .reads import AHEAD, STAGED, blocks_there
 from .stages import Stage
 from .streams import block_bytes, cuts_results, read_roots, room_for, tiled, walked_bytes

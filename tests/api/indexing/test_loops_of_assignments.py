@@ -10,7 +10,8 @@ import pytest
 import speedcube as sc
 from speedcube.api.indexing.assigning import assignment, at_once
 from speedcube.api.indexing.assigning.assignment import DEPTH
-from speedcube.expr.nodes import Map, Stored, memory
+from speedcube.engine.asked.unwritten import Witness, is_frozen
+from speedcube.expr.nodes import Leaf, Map, Stored, memory
 
 RNG = np.random.default_rng(0)
 
@@ -184,3 +185,43 @@ def test_of_equal_places_the_last_one_counts_where_they_are_written_at_once() ->
         x[sc.asarray(places)] = x[sc.asarray(places + 1)] + sc.asarray([1.0, 2, 3, 4])
         want[places] = want[places + 1] + [1.0, 2, 3, 4]
     np.testing.assert_array_equal(x, want)
+
+
+def test_numbers_that_were_computed_to_be_assigned_are_not_compared_later() -> None:
+    y = sc.zeros(40)
+    y[0] = 1.0
+    number = 3 * y[0] + 1  # no other array has its memory, so no copy tells whether it was written
+    y[1] = number
+    some = sc.sqrt(y[:2] + 1)
+    y[2:4] = some
+    for one in (number, some):
+        assert isinstance(one._expr, Leaf)
+        assert isinstance(one._expr.source, Stored)
+        assert is_frozen(one._expr.source)
+        assert np.asarray(one).flags.writeable  # what a user gets is a copy
+    some[0] = 7.0
+    number += 1
+    assert y[1:4].tolist() == [4.0, np.sqrt(2.0), np.sqrt(5.0)]
+    assert (float(number), some.tolist()) == (5.0, [7.0, np.sqrt(5.0)])
+
+
+def test_numbers_of_each_step_are_not_looked_at_by_all_later_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    r = RNG.random(120) * 0.001
+    looked, holds = list[bool](), Witness.holds
+    monkeypatch.setattr(Witness, "holds", lambda one: looked.append(one.copy is None) or holds(one))
+
+    def durbin(m: Any, r: Any) -> Any:
+        y = m.empty_like(r)
+        alpha, beta = -r[0], 1.0
+        y[0] = -r[0]
+        for k in range(1, len(r)):
+            beta *= 1.0 - alpha * alpha
+            alpha = -(r[k] + m.dot(m.flip(r[:k]), y[:k])) / beta
+            y[:k] += alpha * m.flip(y[:k])
+            y[k] = alpha
+        return y
+
+    np.testing.assert_allclose(durbin(sc, sc.asarray(r)), durbin(np, r), rtol=1e-9)
+    assert len(looked) < 4 * len(r)  # each looked at those of all steps before: r.size ** 2 / 2

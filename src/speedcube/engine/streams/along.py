@@ -15,7 +15,7 @@ from ...dataclass import dataclass
 from ...expr.nodes import Expr, Reduced
 from ...kernel.lower.certificates import SPREADS
 from ...kernel.many import NEAR
-from ...plan.passes import ALONG
+from ...plan.cutting.grouped import ALONG
 from ...plan.reads import BlockRoom, chunk_along
 from ...plan.stages import Stage
 from ...plan.streams import room_down, tiled

@@ -31,7 +31,7 @@ from ....expr.nodes import (
 from ....expr.sources.at_hand import seen
 from ....ops import GATHERS
 from ...array import Array
-from ...sources import asarray
+from ...stored import leaf_of
 
 EARLY: Final = 4  # assignments after which an array that reads itself is computed to memory
 NUMBERS: Final = 1 << 16  # of a value that is computed at once
@@ -156,7 +156,7 @@ def number_at_hand(value: Array) -> Any:
     number = number_of(expr) if may_be_number(expr) else None
     if number is None:
         return value
-    value._expr = whole(Stored(np.array(number), expr.dtype), ())
+    value._expr = whole(Stored(_frozen(np.array(number)), expr.dtype, True), ())
     value._plans, value._name = {}, None
     return number
 
@@ -185,5 +185,11 @@ def _index_at_hand(one: Array) -> Any:
 def numbers_of(value: Array, on: Any = None) -> NDArray[Any]:
     """The numbers of ``value``, which is made of nothing else from now on."""
     numbers = np.asarray(value.compute(on))
-    value._rebind(asarray(numbers))
+    value._rebind(Array(leaf_of(_frozen(numbers), True)[0]))
     return numbers
+
+
+def _frozen(made: NDArray[Any]) -> NDArray[Any]:
+    """``made``, which no user has, to be read only: nobody has to look whether it changed."""
+    made.flags.writeable = False
+    return made
