@@ -109,7 +109,7 @@ def setting(name: str, default: Any) -> Any:
     say anything, nothing is set.
     """
     if "dask" in sys.modules or _configured():
-        return Late("dask").config.get(name, default)
+        return dask.config.get(name, default)
     return default
 
 

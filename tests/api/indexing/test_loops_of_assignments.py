@@ -225,3 +225,60 @@ def test_numbers_of_each_step_are_not_looked_at_by_all_later_ones(
 
     np.testing.assert_allclose(durbin(sc, sc.asarray(r)), durbin(np, r), rtol=1e-9)
     assert len(looked) < 4 * len(r)  # each looked at those of all steps before: r.size ** 2 / 2
+
+
+def test_states_that_a_matrix_makes_are_computed_step_by_step_once_noted_in_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps, n = DEPTH + 20, 80
+    weights = RNG.normal(size=(n, n)) / 20  # each step reads all of it, which counts once
+    computed, numbers_for = list[int](), assignment.numbers_for
+
+    def spied(array: Any, value: Any) -> Any:
+        computed.append(value.size)
+        return numbers_for(array, value)
+
+    monkeypatch.setattr(assignment, "numbers_for", spied)
+
+    def driven(m: Any, weights: Any) -> Any:
+        x, states = m.ones(n), m.zeros((300, n))
+        for t in range(steps):
+            x = 0.7 * x + 0.3 * m.tanh(weights @ x)
+            states[t] = x
+        return states
+
+    ours = driven(sc, sc.asarray(weights))
+    assert computed == [n] * 20  # not put off until forty more were noted
+    np.testing.assert_allclose(ours, driven(np, weights), atol=1e-12)
+
+
+def test_lines_that_are_read_again_and_again_are_computed_when_the_next_is_assigned(
+    made: list[int],
+) -> None:
+    a = RNG.normal(size=(400, 50))
+
+    def orthogonal(m: Any, a: Any) -> tuple[Any, Any]:
+        q, r, a = m.zeros_like(a), m.zeros((50, 50)), m.array(a)
+        for k in range(4):
+            r[k, k] = m.sqrt(m.dot(a[:, k], a[:, k]))
+            q[:, k] = a[:, k] / r[k, k]
+            for j in range(k + 1, 50):
+                r[k, j] = m.dot(q[:, k], a[:, j])
+                a[:, j] -= q[:, k] * r[k, j]
+        return q, r
+
+    (q, r), (q1, r1) = orthogonal(sc, sc.asarray(a)), orthogonal(np, a)
+    assert isinstance(q._expr, Leaf)
+    assert isinstance(q._expr.source, Stored)  # from its second column on, not its fortieth
+    np.testing.assert_allclose(q, q1, atol=1e-12)
+    np.testing.assert_allclose(r, r1, atol=1e-12)
+
+
+def test_few_lines_and_large_parts_that_are_read_leave_a_time_loop_lazy() -> None:
+    u = sc.zeros((400, 400))
+    for _ in range(5):
+        lines = [u[0], u[-1], u[:, 0], u[:, -1]]
+        before = [u[2:, 1:-1], u[:-2, 1:-1], u[1:-1, 2:], u[1:-1, :-2], *[u[1:-1, 1:-1]] * 8]
+        u[1:-1, 1:-1] = sum(before) / 12 + lines[0][1:-1]
+    assert u._writes == 5
+    assert not isinstance(u._expr.source, Stored)  # type: ignore[union-attr]

@@ -33,6 +33,7 @@ LITTLE: Final = 1 << 17  # bytes that are copied between two assignments in any 
 # Single elements that are read of few that nobody can change, after which all of them are computed:
 # one takes 50 us or more, all of them not much longer.
 READ: Final = 8
+LINE: Final = 16  # of an array: a row, a column or less; a time loop reads more of its state
 
 _AT_HAND: Final = frozenset((Const, Position, Stored))
 _BASIC: Final = (int, slice, type(None), EllipsisType)
@@ -76,7 +77,7 @@ def getitem(self: A, item: Any) -> A:
         other: A = _OTHERS["read"](self, item)
         return other
     expr = selected(views.index(self._expr, item))
-    if 0 < self._writes < DEPTH and not expr.shape:  # a loop asks for what it wrote
+    if 0 < self._writes < DEPTH and _asks_again(self, expr):  # a loop asks for what it wrote
         self._writes = min(self._writes + EARLY, DEPTH)
     elif self._writes > DEPTH:
         expr = _of_now(self, expr)
@@ -88,6 +89,16 @@ def getitem(self: A, item: Any) -> A:
 def _is_made(expr: Expr) -> bool:
     """Whether an element of ``expr`` has to be computed."""
     return type(expr) is Map or type(expr.source) not in _AT_HAND  # type: ignore[union-attr]
+
+
+def _asks_again(array: A, expr: Expr) -> bool:
+    """Whether ``expr`` is an element of ``array``, or a line, and so many were read of late."""
+    if not expr.shape:
+        return True
+    if math.prod(expr.shape) * LINE > math.prod(array._expr.shape):
+        return False
+    array._copied += 1
+    return array._copied % READ == 0
 
 
 def _read_often(array: A) -> bool:

@@ -77,17 +77,23 @@ def _soon_made(root: Node) -> list[Node] | None:
 
 
 class _Little:
-    """Nodes of few elements, and ``left`` of a user's memory that they may read together."""
+    """Nodes of few elements, and ``left`` of what they may read of larger or of a user's arrays."""
 
     def __init__(self) -> None:
         self.left = _DATA
+        self._read: set[tuple[object, ...]] = set()  # what each step reads again counts once
 
     def fits(self, node: Any) -> bool:
         """Whether ``node``, one more of them, has few elements, and there was enough left."""
         size = math.prod(node.shape)
-        if type(node) is Leaf and type(node.source) is Stored and not is_frozen(node.source):
-            self.left -= size if any(node.strides) else 1
-        return size <= _FEW and self.left >= 0
+        if type(node) is not Leaf or type(node.source) is not Stored:
+            return size <= _FEW or getattr(node, "op", None) == "several"  # which is no array
+        if size > _FEW or not is_frozen(node.source):
+            place = id(node.source), node.offset, node.shape, node.strides
+            if place not in self._read:
+                self._read.add(place)
+                self.left -= size if any(node.strides) else 1
+        return self.left >= 0
 
 
 def _names_places(item: Any) -> bool:
