@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import multiprocessing as multiprocessing
     import shutil as shutil
     import socket as socket
+    import tempfile as tempfile
     import uuid as uuid
     import zipfile as zipfile
 
@@ -54,6 +55,7 @@ __all__ = [
     "psutil",
     "setting",
     "shutil",
+    "tempfile",
     "socket",
     "task_spec",
     "uuid",
@@ -90,6 +92,7 @@ if not TYPE_CHECKING:
     multiprocessing = Late("multiprocessing")
     psutil = Late("psutil")
     shutil = Late("shutil")
+    tempfile = Late("tempfile")
     socket = Late("socket")
     task_spec = Late("dask._task_spec")
     uuid = Late("uuid")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import resource
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import field
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from ...dataclass import dataclass
 from ...expr.nodes import Expr, Shape
 from ...expr.sources.tiled import page_memory
-from ...late import shutil
+from ...late import shutil, tempfile
 from ...numbers import bytes_text
 from ...plan.cutting.scratch import ScratchRoom
 from ...plan.cutting.within import Within, lengths_of, within

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
+from ...late import tempfile
 from ...plan.cutting.within import Within, lengths_of
 from ...plan.writing import Item
 
@@ -50,7 +50,7 @@ class ScratchFiles:
             file = self._file(block)
             self.left[file] = self.left.get(file, 0) + 1
         for file in self.left:
-            made = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115 - of stack
+            made = tempfile.TemporaryFile(dir=self.folder, buffering=0)
             self.files[file] = stack.enter_context(made)
 
     def write(self, number: int, item: Item, values: NDArray[Any]) -> None:
