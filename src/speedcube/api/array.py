@@ -37,7 +37,7 @@ from .methods.dask_collection import Collection
 from .methods.operators import NUMBERS, Operators
 from .methods.places import Places
 from .methods.powers import check_powers, is_square, power
-from .methods.repr import summary
+from .methods.repr import shown
 from .missing.messages import missing_method
 from .namesakes import Namesakes
 from .pictures.page import html
@@ -51,7 +51,7 @@ class Array(Operators, Values, Places, Namesakes, Chunked, Collection):
     NumPy array; every operation gives another lazy array at once.
     """
 
-    __slots__ = ("_copied", "_gpu", "_grid", "_plans", "_walk", "_writes")
+    __slots__ = ("_copied", "_gpu", "_grid", "_plans", "_shown", "_walk", "_writes")
     __array_priority__ = 20.0
 
     def __init__(self, expr: Expr, *, gpu: bool = False, hint: Any = None) -> None:
@@ -116,7 +116,7 @@ class Array(Operators, Values, Places, Namesakes, Chunked, Collection):
         return tuple(map(len, self.chunks))
 
     def __repr__(self) -> str:
-        return summary(self._expr)
+        return shown(self)
 
     def _repr_html_(self) -> str:
         return html(self._expr, self._grid)

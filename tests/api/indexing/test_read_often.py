@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,26 @@ def test_few_elements_are_computed_once(name: str) -> None:
     np.testing.assert_array_equal(before, want + 1)
     x[(2,) * x.ndim] = 7
     np.testing.assert_array_equal(before, want + 1)
+
+
+def test_its_expression_is_shown_as_before() -> None:
+    """Until it is another one's."""
+    x = _made()
+    text = repr(x)
+    assert "floor(((359100 * " in text
+    for k in range(3 * READ):
+        float(x[k])
+    assert _is_in_memory(x)
+    assert repr(x) == text
+    assert str(x) == str(x.compute())
+    x[3] = 1
+    assert repr(x) != text
+    y = sc.arange(9) * 2
+    for _ in range(READ):
+        float(y[3])
+    y += 1
+    assert "range" not in repr(y)
+    assert repr(copy.copy(_made())) == text
 
 
 def test_what_dask_calls_an_array_is_the_same_when_it_was_read() -> None:

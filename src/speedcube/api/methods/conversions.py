@@ -19,6 +19,7 @@ class Values:
 
     __slots__ = ()
     _expr: Expr
+    _shown: tuple[Expr, str]  # values that it was computed to, and what it shows while it is these
 
     def compute(self, *args: Any, **kwargs: Any) -> Any:
         """The values."""

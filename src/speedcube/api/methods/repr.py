@@ -18,6 +18,12 @@ def summary(root: Expr) -> str:
     return f"<speedcube.Array {root.shape} {root.dtype}: {written(root)}{law_warnings(root)}>"
 
 
+def shown(array: Any) -> str:
+    """`summary` of ``array``, of one that was computed as it was read: of what it was made of."""
+    now, text = getattr(array, "_shown", None) or (None, "")
+    return text if now is array._expr else summary(array._expr)
+
+
 def law_warnings(root: Expr) -> str:
     """Which libraries' routines are in ``root``, whose bits no law covers."""
     names = (node.op for node in below(root) if isinstance(node, Through))

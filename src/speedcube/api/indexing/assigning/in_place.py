@@ -33,6 +33,7 @@ from ....expr.nodes import (
 from ....expr.pairs.node import is_pair, of_pairs_in, parts
 from ....expr.sources.at_hand import seen
 from ...array import Array
+from ...methods.repr import summary
 from ...sources import asarray
 from ..items import DEPTH
 from ..keys import entries
@@ -229,9 +230,11 @@ def settle(array: Array) -> bool:
 def keep(array: Array) -> bool:
     """The same of what reads no memory that others may write to, and no file."""
     unwritten = is_short(array._expr, _NODES) and all(map(_is_unwritten, below(array._expr)))
-    name = array._name
+    name, text = array._name, summary(array._expr) if unwritten else ""
     kept = unwritten and settle(array)
     array._name = name  # Dask's graphs have it, and its values are the same
+    if kept:
+        array._shown = array._expr, text
     return kept
 
 
