@@ -112,7 +112,7 @@ def test_products_and_quotients_are_near_numpys(dtype: str, data: Any) -> None:
     y[y == 0] = 1
     for function in (lambda a, b: a * b, lambda a, b: a / b):
         agree(function(sc.asarray(x), sc.asarray(y)), function(x, y), 4)
-    agree(abs(sc.asarray(x)), abs(x), 1)
+    agree(abs(sc.asarray(x)), abs(x), 2)  # NumPy is off by up to two
 
 
 def _rounded(total: Fraction, dtype: Any) -> Any:
