@@ -172,6 +172,29 @@ def test_numbers_that_operations_give_are_made_once(monkeypatch: pytest.MonkeyPa
     np.testing.assert_allclose(ours, (X - length) / length, rtol=1e-15)
 
 
+NUMBERS: dict[str, tuple[Callable[[Any], Any], Callable[[float], float]]] = {
+    "a mean of a square": (lambda t: sc.mean((t + t)[None][0] ** 2), lambda t: 4 * t * t),
+    "of an axis": (lambda t: sc.atleast_1d(t * 2)[0] + t, lambda t: 3 * t),
+    "of another": (
+        lambda t: sc.nextafter((t * 2).reshape(1)[0], t),
+        lambda t: np.nextafter(2 * t, t),
+    ),
+    "the greatest": (lambda t: sc.max(abs(-t)[None][0] * 3), lambda t: 3 * t),
+    "a long one": (
+        lambda t: sc.asarray([1.0, 2.0])[1] + sum([t * 2] * 20, sc.asarray(0.0))[None][0],
+        lambda t: 2 + 40 * t,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_that_are_met_often_are_operated_on_once(name: str) -> None:
+    """Their kernels are compiled when they were met for some time."""
+    ours, theirs = NUMBERS[name]
+    for k in range(1, 20):
+        assert float(ours(sc.asarray(np.array(float(k)))).compute(on="core")) == theirs(float(k))
+
+
 def test_one_sum_of_float64_is_one_call_on_cores_too() -> None:
     """As long as it is as quick: records of magnitudes that differ much take ten times as long."""
     rng = np.random.default_rng(2)

@@ -185,5 +185,7 @@ def test_the_type_of_what_is_chosen(cupy: Any) -> None:
             generator().choice(da.ones(3, chunks=3), size=6, chunks=3),
         ):
             assert type(drawn._meta) is Strict  # not speedcube's, whose package Dask asked
+        named = da.Array(drawn.dask, "another", drawn.chunks, drawn.dtype)
+        assert type(named._meta) is Strict  # of a graph that has no such layer: it is moved
         before = da.random.default_rng(5).choice(2, size=6, p=[0.0, 1.0])
         assert type(before._meta) is np.ndarray  # a generator from outside draws with NumPy

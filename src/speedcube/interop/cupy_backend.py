@@ -202,11 +202,10 @@ def plugin(array: Any) -> Any:
 
 
 def chooses(array: Any) -> bool:
-    """Whether its chunks are drawn by `CupyGenerator.choice`: for whole numbers, and where it has
-    probabilities, Dask takes NumPy's type for them.
-    """
-    layer = array.dask.layers[array.name]
-    task = next(iter(layer.values()), None) if array.name.startswith("da.random.choice-") else None
+    """Whether its chunks are drawn by `CupyGenerator.choice`, for which Dask takes NumPy's type."""
+    layer = array.dask.layers.get(array.name)
+    is_choice = layer is not None and array.name.startswith("da.random.choice-")
+    task = next(iter(layer.values()), None) if is_choice else None
     return isinstance(next(iter(getattr(task, "args", ())), None), BitGenerator)
 
 

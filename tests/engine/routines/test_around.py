@@ -38,6 +38,10 @@ PROGRAMS: dict[str, Callable[[Any, Any, Any, Any, Any], Any]] = {
 }
 
 
+def _not_asked(one: Any) -> Any:
+    raise AssertionError(one)
+
+
 def _ours(name: str) -> Any:
     return PROGRAMS[name](sc, *map(sc.asarray, (A, B, V, C)))
 
@@ -75,7 +79,8 @@ def test_each_routine_is_called_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert calls == ["matmul"]
 
 
-def test_what_is_left_to_others() -> None:
+def test_what_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(around.quick, "run", _not_asked)
     a, v, large = sc.asarray(A), sc.asarray(V), sc.asarray(RNG.normal(size=(300, 300)))
     small = sc.random.default_rng(1).normal(size=8)
     values, _ = sc.linalg.eigh(a)
@@ -84,6 +89,8 @@ def test_what_is_left_to_others() -> None:
         long = a @ long * 0.1
     for left in (v + 1, v * 2, large @ large + 1, a @ v + small, values + 1, long, sc.arange(3)):
         assert over_arrays(left._expr, 1, lambda one: None) is None
+    assert over_arrays((a @ v + values)._expr, 1, _not_asked) is None  # nor is one called
+    assert over_arrays((a @ v * 0.5).prod()._expr, 1, _not_asked) is None
     slow = sc.linalg.inv(sc.asarray(np.eye(150))) + 1  # a loop that asks for it again keeps it
     assert over_arrays(slow._expr, 1, lambda one: None) is None
 

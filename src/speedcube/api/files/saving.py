@@ -152,9 +152,8 @@ def to_zarr(
 def _zarr_target(place: ZarrPlace, region: Any) -> ZarrTarget:
     """What writes to ``place``, or to ``region`` of what is there."""
     first, unit = (0,) * len(place.shape), place.shards or place.chunks
-    there = None
-    if region is not None or place.mode == "r+" or hasattr(place.url, "store_path"):
-        there = place.there()
+    within = region is not None or place.mode == "r+" or hasattr(place.url, "store_path")
+    there = place.there() if within else None
     if region is not None and there is None:
         raise FileNotFoundError(errno.ENOENT, "there is no Zarr array to write into", place.label)
     if there is not None and hasattr(there, "chunks"):

@@ -37,10 +37,12 @@ def over_arrays(root: Expr, threads: int, make: Make) -> Expr | None:
     """``root`` with arrays in the places of the routines that it reads, each called once.
 
     ``make`` gives the values of what a routine takes, where that is no array yet. None where
-    ``root`` reads no routine, or more than a few numbers.
+    ``root`` reads no routine, more than a few nodes, or one that takes long or has many numbers.
     """
     reduced = root.source if type(root) is Leaf and type(root.source) is Reduced else None
     inner = root if reduced is None else reduced.arg
+    if reduced is not None and reduced.op == "prod":
+        return None  # it is no kernel alone
     if not _is_worth(inner) or watched():
         return None
     try:
@@ -71,6 +73,8 @@ def _is_worth(root: Expr) -> bool:
         source: Any = node.source
         kind = type(source)
         if kind is Through and source.op in ROUTINES:
+            if len(call_of(source).results) > 1 or math.prod(source.shape) > _FEW:
+                return False
             flops += flops_of(ROUTINES[source.op], source) + 1
             stack += source.args
         elif kind not in _FREE and not (kind is Stored and type(source.buffer) is np.ndarray):
@@ -106,8 +110,6 @@ class _Called:
         """What the library makes of ``source``, which has one result."""
         array = self.done.get(id(source))
         if array is None:
-            if len(call_of(source).results) > 1 or math.prod(source.shape) > _FEW:
-                raise _NotHereError
             call = quick.call_of_arrays(source, [self.array(arg) for arg in source.args])
             if call is None:
                 raise _NotHereError

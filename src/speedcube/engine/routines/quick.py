@@ -237,7 +237,7 @@ def _results(found: QuickCall, threads: int) -> list[Any]:
 
 
 def run(found: QuickCall, threads: int) -> Any:
-    """What the library gives."""
+    """Call the library, with so many ``threads``."""
     routine, source, arrays, call, is_tiny = found
     try:
         with _QUIET():

@@ -13,6 +13,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
+from ...expr.graph import is_short
 from ...expr.nodes import (
     Const,
     Expr,
@@ -36,6 +37,7 @@ from .structure import Structure
 
 MOST: Final = 512  # that are remembered; the oldest is forgotten
 MOST_NODES: Final = 64  # of one that is looked for
+_NUMBER: Final = 16  # of what makes a number that it reads
 _FIRST: Final = 24  # of which some tell that none is found
 Known = TypeVar("Known")
 Made: TypeAlias = Callable[[Expr], Any]
@@ -59,8 +61,8 @@ class Met(Generic[Known]):
 def few_structure(root: Expr) -> Structure | None:
     """The structure of ``root`` with such a key; None where it cannot be told by a few words.
 
-    ``line``: the key holds for other lengths, too. Of reductions that it ``reads`` the key says
-    what arrays of their results would say (`with_arrays`).
+    ``line``: the key holds for other lengths, too. Of reductions that it ``reads``, and of numbers
+    that a few operations give, the key says what arrays of them would say (`with_arrays`).
     """
     inner: Expr = root
     reduced: Reduced | None = None
@@ -117,7 +119,7 @@ def few_structure(root: Expr) -> Structure | None:
                 key += ("array", source.dtype, strides)
                 found.data.append(leaf)
                 found.reads = max(found.reads, size, math.prod(source.arg.shape))
-            elif kind is Map and not source.shape:  # a number, made of others
+            elif kind is Map and not source.shape and is_short(source, _NUMBER):
                 key += ("array", source.dtype, strides)
                 found.data.append(leaf)
                 found.reads = max(found.reads, size)

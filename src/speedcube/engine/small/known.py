@@ -139,7 +139,8 @@ def _by_structure(root: Expr, rung: str, few: Structure | None, steps: Made | No
         return None
     if ready is None or found.size > ready.most[rung]:
         return None
-    if few is not None:
+    # Numbers in its words are arrays there: what is made through them is another kernel.
+    if few is not None and not few.numbers:
         note(targets()[0], few, ready, found)
     return computed(ready, found, root)
 
