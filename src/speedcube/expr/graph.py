@@ -56,17 +56,23 @@ def few_below(
     None where they are more than ``most``, or one of them no longer ``fits``.
     """
     done: dict[int, Node] = {}
-    stack = [root]
+    stack: list[Any] = [root]
     while stack:
         node = stack.pop()
-        if id(node) not in done:
-            if len(done) == most:
-                return None
-            if fits is not None and not fits(node):
-                return None
-            done[id(node)] = node
-            if id(node) not in known:
-                stack.extend(children(node))
+        name = id(node)
+        if name in done:
+            continue
+        if len(done) == most or (fits is not None and not fits(node)):
+            return None
+        done[name] = node
+        if name in known:
+            continue
+        if type(node) is Map:  # `children`, for most nodes are these
+            stack += node.args
+        elif type(node) is not Leaf:
+            stack += children(node)
+        elif type(node.source) in HAVE_BELOW:
+            stack.append(node.source)
     return [*done.values()]
 
 
