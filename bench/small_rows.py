@@ -39,6 +39,17 @@ HOSTS: Final[dict[str, Row]] = {
     "x.sum(), x.max()": lambda m, x, y, s: (x.sum(), x.max()),
     "drawn": lambda m, x, y, s: m.random.default_rng(1).normal(size=1000).sum(),
 }
+# Of ten numbers, and matrices of 10 x 10.
+FEW: Final[dict[str, Row]] = {
+    "(a @ a + 1) * 2": lambda m, x, y, s: (s @ s + 1) * 2,
+    "float(x @ (a @ x))": lambda m, x, y, s: float(x @ (s @ x)),
+    "x - 0.1 * (a.T @ (a @ x - y))": lambda m, x, y, s: x - 0.1 * (s.T @ (s @ x - y)),
+    "x / sqrt(x @ x)": lambda m, x, y, s: x / m.sqrt(x @ x),
+    "arange(10)": lambda m, x, y, s: m.arange(10),
+    "eye(10) - a": lambda m, x, y, s: m.eye(10) - s,
+    "inv(a) @ x": lambda m, x, y, s: m.linalg.inv(s) @ x,
+    "abs(rfft(x))": lambda m, x, y, s: abs(m.fft.rfft(x)),
+}
 # Of a million elements.
 LARGE: Final[dict[str, Row]] = {
     "million + 1": lambda m, x, y, s: s + 1,
@@ -53,10 +64,12 @@ LARGE: Final[dict[str, Row]] = {
 def pairs(on: str) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
     """Each row with our arrays, computed on the rung ``on``, and with NumPy's or CuPy's."""
     if on == "core":
-        return {
+        few = LINE[:10].copy(), OTHER[:10].copy(), SHEET[:10, :10].copy()
+        found = {
             name: _pair(row, np, (LINE, OTHER, SHEET), _on_core, _nothing)
             for name, row in {**ROWS, **HOSTS}.items()
         }
+        return found | {n: _pair(row, np, few, _on_core, _nothing) for n, row in FEW.items()}
     import cupy
 
     wait = cupy.cuda.Device().synchronize
@@ -87,7 +100,7 @@ def _pair(
 def _on_core(made: Any) -> Any:
     if isinstance(made, tuple):
         return sc.compute(*made, on="core")
-    return made.compute(on="core")
+    return made if isinstance(made, float) else made.compute(on="core")
 
 
 def _nothing(_: Any) -> None:
