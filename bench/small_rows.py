@@ -39,6 +39,30 @@ HOSTS: Final[dict[str, Row]] = {
     "x.sum(), x.max()": lambda m, x, y, s: (x.sum(), x.max()),
     "drawn": lambda m, x, y, s: m.random.default_rng(1).normal(size=1000).sum(),
 }
+
+
+def put(array: Any, key: Any, value: Any) -> Any:
+    """``array``, made for it, with ``value`` at ``key``."""
+    array[key] = value
+    return array
+
+
+# Of what is computed first: parts of it, and what is assigned to it.
+PARTS: Final[dict[str, Row]] = {
+    "y = x * 2; y[1:] - y[:-1]": lambda m, x, y, s: (lambda z: z[1:] - z[:-1])(x * 2),
+    "(x + 1)[::-1] * y": lambda m, x, y, s: (x + 1)[::-1] * y,
+    "(x * y).reshape(-1, 4).sum(axis=1)": lambda m, x, y, s: (x * y).reshape(-1, 4).sum(axis=1),
+    "(x * y)[3:-3].max()": lambda m, x, y, s: (x * y)[3:-3].max(),
+    "y = x * 2; y[3] = 1": lambda m, x, y, s: put(x * 2, 3, 1.0),
+    "the same, + 1": lambda m, x, y, s: put(x * 2, 3, 1.0) + 1,
+    "b = sheet * 2; b[3] = 1": lambda m, x, y, s: put(s * 2, 3, 1.0),
+    "the same, b[3:9, 5:50] = 1": lambda m, x, y, s: put(s * 2, np.s_[3:9, 5:50], 1.0),
+    "the same, b[:, 0] = x[:100]": lambda m, x, y, s: put(s * 2, np.s_[:, 0], x[:100]),
+    "the same, b[::2] = 0": lambda m, x, y, s: put(s * 2, np.s_[::2], 0.0),
+    "zeros((100, 200)); z[3] = x[:200]": lambda m, x, y, s: put(m.zeros((100, 200)), 3, x[:200]),
+    "b = sheet * 2; b[3] = 1; b.sum()": lambda m, x, y, s: put(s * 2, 3, 1.0).sum(),
+    "the same, b.mean(axis=0)": lambda m, x, y, s: put(s * 2, 3, 1.0).mean(axis=0),
+}
 # Of ten numbers, and matrices of 10 x 10.
 FEW: Final[dict[str, Row]] = {
     "(a @ a + 1) * 2": lambda m, x, y, s: (s @ s + 1) * 2,
@@ -67,7 +91,7 @@ def pairs(on: str) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
         few = LINE[:10].copy(), OTHER[:10].copy(), SHEET[:10, :10].copy()
         found = {
             name: _pair(row, np, (LINE, OTHER, SHEET), _on_core, _nothing)
-            for name, row in {**ROWS, **HOSTS}.items()
+            for name, row in {**ROWS, **HOSTS, **PARTS}.items()
         }
         return found | {n: _pair(row, np, few, _on_core, _nothing) for n, row in FEW.items()}
     import cupy

@@ -13,6 +13,7 @@ from ..expr.pairs.node import is_pair, parts
 from ..late import watched
 from ..plan.plan import Plan
 from . import machine
+from .ahead.around import value_over
 from .asked import reading as asked
 from .foreign.planned import plan_within
 from .keeping.run import kept_values
@@ -26,7 +27,6 @@ from .progress.watch import telling
 from .results import PLACES, PLACES_HERE, as_complex, check_place, joined
 from .results import ResultMemory as ResultMemory
 from .routines import call, direct
-from .routines.around import over_arrays
 from .routines.strictness import check_laws
 from .rungs import Rung, resolve
 from .small import lines as short_lines
@@ -124,10 +124,10 @@ def compute(
         return compute_all([root], on, scheduler, prefers_gpu, to)[0]
     visited, size = direct.visited(root), direct.elements(root)
     rung = rung_of((root,), on, scheduler, prefers_gpu, to)
-    if is_here(rung.kind) and to in PLACES_HERE and size <= SMALL:
-        found = over_arrays(root, rung.workers, lambda one: compute(one, rung))
-        if found is not None:
-            return compute(found, rung)
+    if is_here(rung.kind) and to in PLACES_HERE:
+        value = value_over(root, size, rung.workers, lambda one: compute(one, rung))
+        if value is not None:
+            return value
     if free and (again := asked.reading_asked([root], rung, _makes_on(rung))):
         with asked.paused():
             return compute(again[0], rung, to=to)

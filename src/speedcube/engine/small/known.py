@@ -10,8 +10,10 @@ import threading
 from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from ...expr.graph import is_short
-from ...expr.nodes import Expr, Leaf, Map, Piecewise, Reduced, Scanned, Stored, Through
+from ...expr.nodes import Const, Expr, Leaf, Map, Piecewise, Reduced, Scanned, Stored, Through
 from ...expr.pairs.node import is_pair
 from ...kernel.llvm.simd import targets
 from ...kernel.lower.together import is_fold
@@ -60,6 +62,9 @@ def value_again(few: Structure, root: Expr, rung: str, steps: Made | None = None
 
     Reductions that it reads and that are new are made by ``steps``, where these give them.
     """
+    if type(root) is Leaf and type(root.source) is Const and root.shape and _is_zero(root.source):
+        room = machine.free_memory() >= _ROOM + np.dtype(root.dtype).itemsize * few.size
+        return np.zeros(root.shape, root.dtype) if room else None  # its pages are not touched
     known = met((targets()[0], few.key))
     if known is None or few.on_device:
         return None
@@ -71,6 +76,10 @@ def value_again(few: Structure, root: Expr, rung: str, steps: Made | None = None
     if few.reads and not with_arrays(few, _made_on(rung, steps)):
         return None
     return ready.way(ready, few, root)
+
+
+def _is_zero(constant: Const) -> bool:
+    return not constant.value and not np.signbit(constant.value)
 
 
 def is_put_together(root: Expr) -> bool:

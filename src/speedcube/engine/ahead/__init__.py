@@ -1,0 +1,1 @@
+"""What few elements a program needs first, made first: what is left is one kernel."""

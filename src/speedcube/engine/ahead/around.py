@@ -1,0 +1,197 @@
+"""What few operations read by another way than element by element is made first.
+
+Routines of libraries, arrays that were assigned to, and computed ones that are read through views.
+What is left reads arrays alone, so it is one kernel, which is known when it was met before. A
+product of two matrices of 10 x 10 and what is added to it take half the time of a walk from node
+to node; the differences of a thousand products a fifth of what it takes to find their one kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...expr.nodes import (
+    Expr,
+    Leaf,
+    Map,
+    Piece,
+    Piecewise,
+    Reduced,
+    Scanned,
+    Stored,
+    Through,
+    is_whole,
+    whole,
+)
+from ...expr.routines.row import reals_of
+from ...late import watched
+from ..pieces.moves import values_of
+from ..routines import quick
+from ..small.structure import SMALL
+from .boxes import few_boxes, is_plain
+from .worth import is_apart, is_worth
+
+Array: TypeAlias = NDArray[Any]
+Make: TypeAlias = Callable[[Expr], Any]
+
+
+def put_over(root: Expr, threads: int, make: Make) -> Array | None:
+    """The values of ``root``, an array of few boxes; None where they are to be planned."""
+    if type(root) is not Leaf or type(root.source) is not Piecewise or not is_whole(root):
+        return None
+    source = root.source
+    if root.shape != source.shape:
+        return None
+    boxes = few_boxes(source)
+    if boxes is None or not all(map(is_plain, [boxes[0], *[one.expr for one in boxes[1]]])):
+        return None
+    return _Made(threads, make).put(*boxes)
+
+
+class _NotHereError(Exception):
+    """What is left to others: it never leaves this module."""
+
+
+def value_over(root: Expr, size: int, threads: int, make: Make) -> Any:
+    """The value of ``root``, of ``size`` elements, over what few of them it needs first.
+
+    ``make`` gives the values of operations on arrays. None where nothing is to be made first.
+    """
+    if SMALL <= 0:
+        return None
+    value = put_over(root, threads, make)
+    if value is None and size <= SMALL:
+        found = over_arrays(root, threads, make)
+        value = None if found is None else make(found)
+    return value
+
+
+def over_arrays(root: Expr, threads: int, make: Make) -> Expr | None:
+    """``root`` with arrays in the places of what is to be made before it, each made once.
+
+    None where there is nothing of the kind, more than a few nodes, or what takes long or has many
+    numbers.
+    """
+    if watched() or not is_worth(root):
+        return None
+    own = _Made(threads, make)
+    last: Any = root.source if type(root) is Leaf and is_apart(root.source) else None
+    try:
+        if last is None:
+            return own.visit(root)
+        last = replace(last, arg=own.visit(last.arg))
+    except _NotHereError:
+        return None
+    return Leaf(last, root.shape, root.offset, root.strides)  # type: ignore[union-attr]
+
+
+class _Made:
+    """What was made of the nodes of one program."""
+
+    def __init__(self, threads: int, make: Make) -> None:
+        self.threads, self.make = threads, make
+        self.done: dict[int, Expr] = {}
+        self.sources: dict[int, Any] = {}
+
+    def visit(self, node: Expr) -> Expr:
+        """``node`` over arrays."""
+        made = self.done.get(id(node))
+        if made is None:
+            made = self.done[id(node)] = self._leaf(node) if type(node) is Leaf else self._map(node)
+        return made
+
+    def _leaf(self, leaf: Leaf) -> Leaf:
+        source = leaf.source
+        made = _MADE.get(type(source))
+        if made is None:
+            return leaf
+        found = self.sources.get(id(source))
+        if found is None:
+            found = self.sources[id(source)] = made(self, source)
+        return Leaf(found, leaf.shape, leaf.offset, leaf.strides)
+
+    def _map(self, node: Any) -> Expr:
+        if (array := self.sources.get(id(node))) is not None:
+            return whole(array, node.shape)
+        args = tuple([self.visit(arg) for arg in node.args])
+        return Map(node.op, args, node.shape, node.dtype)
+
+    def of_reduction(self, source: Any) -> Any:
+        """``source`` of what was made: a kernel makes it, or what reads it."""
+        return replace(source, arg=self.visit(source.arg))
+
+    def of_view(self, source: Leaf) -> Stored:
+        """The elements of a view, of which another shape is seen: that lies in C order."""
+        return _stored(self.make(self.visit(source)), source.dtype)
+
+    def of_operation(self, source: Expr) -> Stored:
+        """The values of an operation on what was made."""
+        values = self.make(self.visit(source))
+        if values.ndim > 1 and not values.flags.c_contiguous and any(values.strides):
+            raise _NotHereError  # results lie as what they are made of
+        return _stored(values, source.dtype)
+
+    def of_scan(self, source: Scanned) -> Stored:
+        """The sums or products of what was made, one after the other."""
+        return _stored(self.make(whole(self.of_reduction(source), source.shape)), source.dtype)
+
+    def of_boxes(self, source: Piecewise) -> Stored:
+        """What is in an array that was assigned to."""
+        boxes = few_boxes(source)
+        made = None if boxes is None else self.put(*boxes)
+        if made is None:
+            raise _NotHereError
+        return _stored(made, source.dtype)
+
+    def put(self, base: Expr, pieces: Sequence[Piece]) -> Array | None:
+        """The values of ``base``, with ``pieces`` over them; None where they lie in another order.
+
+        What the pieces read of ``base`` is read before they are put there.
+        """
+        values = self.make(self.visit(base))
+        if type(values) is not np.ndarray or not values.flags.carray:
+            return None
+        within = _Made(self.threads, self.make)  # whose arrays are written to
+        within.sources = {**self.sources, id(base): _stored(values, base.dtype)}
+        put = [values_of(one.expr, {}) for one in pieces]
+        for k, one in enumerate(pieces):
+            if put[k] is None:
+                put[k] = self.make(within.visit(one.expr))
+        for one, made in zip(pieces, put, strict=True):
+            where = zip(one.at, one.expr.shape, strict=True)
+            values[tuple([slice(at, at + n) for at, n in where])] = made
+        return values
+
+    def of_routine(self, source: Through) -> Stored:
+        """What the library makes of ``source``, which has one result."""
+        call = quick.call_of_arrays(source, [self._array(arg) for arg in source.args])
+        if call is None:
+            raise _NotHereError
+        return _stored(reals_of(np, quick.run(call, self.threads), source.dtype), source.dtype)
+
+    def _array(self, arg: Expr) -> Leaf:
+        """``arg`` of a routine as one of memory."""
+        node = self.visit(arg)
+        if type(node) is Leaf and type(node.source) is Stored:
+            return node
+        return whole(_stored(self.make(node), node.dtype), node.shape)
+
+
+def _stored(values: Any, dtype: str) -> Stored:
+    """``values`` in memory, in C order: results may lie in another one, or be one number."""
+    return Stored(np.ascontiguousarray(values, dtype).reshape(-1), dtype)
+
+
+_MADE: dict[type, Callable[[_Made, Any], Any]] = {
+    Leaf: _Made.of_view,
+    Map: _Made.of_operation,
+    Piecewise: _Made.of_boxes,
+    Reduced: _Made.of_reduction,
+    Scanned: _Made.of_scan,
+    Through: _Made.of_routine,
+}

@@ -1,0 +1,90 @@
+"""Whether it pays to make first what a program reads by another way than element by element."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from ...expr.nodes import (
+    Const,
+    Expr,
+    Leaf,
+    Map,
+    Piecewise,
+    Position,
+    Reduced,
+    Scanned,
+    Stored,
+    Through,
+)
+from ...expr.routines.row import call_of, flops_of
+from ...expr.routines.table import ROUTINES
+from .boxes import few_boxes
+
+NODES: Final = 24  # of a program; of a longer one a plan, or a walk, makes less
+FEW: Final = 1 << 16  # elements of each
+# Operations of all routines together: what takes longer is kept where a loop asks for it again.
+FLOPS: Final = 1 << 20
+# Elements that are made though a view leaves them out: some microseconds.
+_LEFT_OUT: Final = 1 << 12
+_FIRST: Final = frozenset((Leaf, Map, Piecewise, Scanned, Through))
+_FREE: Final = frozenset((Const, Position))
+
+
+def is_apart(source: Any) -> bool:
+    """Whether ``source`` is a scan, or what others than libraries make of an array as a whole."""
+    kind = type(source)
+    return kind is Scanned or (kind is Through and source.op not in ROUTINES)
+
+
+def is_worth(root: Expr) -> bool:
+    """Whether ``root`` has few nodes of few elements, some of them to be made first."""
+    last: Any = root.source if type(root) is Leaf and is_apart(root.source) else None
+    stack: list[Any] = [root if last is None else last.arg]
+    met: set[int] = set()
+    flops, things = 0.0, 0
+    while stack:
+        node = stack.pop()
+        if id(node) in met:
+            continue
+        met.add(id(node))
+        if len(met) > NODES or math.prod(node.shape) > FEW:
+            return False
+        if type(node) is Map:
+            stack += node.args
+            continue
+        source: Any = node.source
+        kind = type(source)
+        if kind in _FREE or (kind is Stored and type(source.buffer) is np.ndarray):
+            continue
+        if kind is Reduced and source.op != "prod":  # it is no kernel alone
+            stack.append(source.arg)
+            continue
+        below = _below(node, source, kind)
+        if below is None:
+            return False
+        stack += below
+        things += 1
+        if kind is Through:
+            flops += flops_of(ROUTINES[source.op], source) + 1
+    return things > 0 and flops <= FLOPS
+
+
+def _below(leaf: Leaf, source: Any, kind: type) -> list[Any] | None:
+    """What ``source`` is made of; None where it is not to be made first to be seen as ``leaf``."""
+    size = math.prod(source.shape) if kind in _FIRST else FEW + 1
+    if size > FEW:
+        return None
+    if kind is Scanned:
+        return [source.arg]
+    if kind is Through:
+        one = source.op in ROUTINES and len(call_of(source).results) == 1
+        return list(source.args) if one else None
+    if size > 4 * math.prod(leaf.shape) + _LEFT_OUT:
+        return None
+    if kind is not Piecewise:
+        return [source]
+    boxes = few_boxes(source)
+    return None if boxes is None else [boxes[0], *[one.expr for one in boxes[1]]]
