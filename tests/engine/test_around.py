@@ -10,8 +10,8 @@ import pytest
 
 import speedcube as sc
 from speedcube.engine.ahead import around, worth
-from speedcube.engine.routines import direct
 from speedcube.engine.ahead.around import over_arrays
+from speedcube.engine.routines import direct
 from speedcube.expr.nodes import Leaf, Stored, Through
 
 RNG = np.random.default_rng(3)

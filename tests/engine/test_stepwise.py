@@ -239,3 +239,24 @@ def test_a_very_long_program_is_quick_to_walk() -> None:
     for _ in range(20_000):
         x = x * 0.5 + 1
     assert_same_bits(engine.compute(x._expr, "core"), np.full(3, 2.0), "halves")
+
+
+@pytest.mark.parametrize("shape", [(5,), (3, 4), (70_000,)])
+def test_one_number_everywhere_is_an_array_of_its_own(shape: tuple[int, ...]) -> None:
+    for made in ((sc.ones(shape) / 5).compute(on="core"), (sc.ones(shape) > 0).compute(on="core")):
+        assert made.flags.carray
+        assert made.strides == np.empty(shape, made.dtype).strides
+
+
+def test_routines_take_one_number_everywhere() -> None:
+    line = np.random.default_rng(4).normal(size=1000)
+    x, window = sc.asarray(line), sc.ones(5) / 5
+    for mode in ("same", "full", "valid"):
+        made = sc.convolve(x, window, mode=mode).compute(on="core")
+        np.testing.assert_allclose(made, np.convolve(line, np.ones(5) / 5, mode=mode), atol=1e-14)
+    square = sc.asarray(line[:25].reshape(5, 5))
+    np.testing.assert_allclose(
+        (square @ (sc.ones(5) / 5) + 1).compute(on="core"),
+        line[:25].reshape(5, 5).mean(axis=1) + 1,
+        atol=1e-14,
+    )

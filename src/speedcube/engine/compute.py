@@ -121,13 +121,14 @@ def compute(
         reals = laid(root) if is_pair(root) and active() is None else None
         if reals is not None:
             return as_complex(compute(reals, on, scheduler, prefers_gpu, to))
-        return compute_all([root], on, scheduler, prefers_gpu, to)[0]
     visited, size = direct.visited(root), direct.elements(root)
     rung = rung_of((root,), on, scheduler, prefers_gpu, to)
-    if is_here(rung.kind) and to in PLACES_HERE:
+    if free and is_here(rung.kind) and to in PLACES_HERE:
         value = value_over(root, size, rung.workers, lambda one: compute(one, rung))
         if value is not None:
             return value
+    if not free or is_pair(root):
+        return compute_all([root], rung, scheduler, prefers_gpu, to)[0]
     if free and (again := asked.reading_asked([root], rung, _makes_on(rung))):
         with asked.paused():
             return compute(again[0], rung, to=to)

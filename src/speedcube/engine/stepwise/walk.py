@@ -108,7 +108,7 @@ class _NodeValues:
         for root in roots:
             array = done[id(root)]
             array = _as_stored(root, array)
-            shared = id(root) in given or type(root) is Leaf
+            shared = id(root) in given or type(root) is Leaf or not array.flags.writeable
             if array.shape != root.shape:  # one number everywhere
                 array, shared = np.broadcast_to(array, root.shape), True
             results.append((shared, array))
