@@ -28,29 +28,45 @@ from ...expr.nodes import (
     is_whole,
     whole,
 )
+from ...expr.pairs.node import is_pair, pair, parts
 from ...expr.routines.row import reals_of
 from ...late import watched
 from ..pieces.moves import values_of
+from ..results import combined
 from ..routines import quick
 from ..small.structure import SMALL
 from .boxes import few_boxes, is_plain
 from .worth import is_apart, is_worth
 
 Array: TypeAlias = NDArray[Any]
+Boxes: TypeAlias = tuple[Expr, Sequence[Piece]]
 Make: TypeAlias = Callable[[Expr], Any]
 
 
 def put_over(root: Expr, threads: int, make: Make) -> Array | None:
     """The values of ``root``, an array of few boxes; None where they are to be planned."""
+    found = _boxes_of_pair(*parts(root)) if is_pair(root) else _boxes_of(root)
+    return None if found is None else _Made(threads, make).put(*found)
+
+
+def _boxes_of(root: Expr) -> Boxes | None:
     if type(root) is not Leaf or type(root.source) is not Piecewise or not is_whole(root):
         return None
-    source = root.source
-    if root.shape != source.shape:
+    boxes = few_boxes(root.source) if root.shape == root.source.shape else None
+    plain = boxes is not None and all(map(is_plain, [boxes[0], *[one.expr for one in boxes[1]]]))
+    return boxes if plain else None
+
+
+def _boxes_of_pair(re: Expr, im: Expr) -> Boxes | None:
+    """The boxes of a complex array, of which both parts were assigned together."""
+    one = _boxes_of(re)
+    other = None if one is None else _boxes_of(im)
+    if one is None or other is None or [p.at for p in one[1]] != [p.at for p in other[1]]:
         return None
-    boxes = few_boxes(source)
-    if boxes is None or not all(map(is_plain, [boxes[0], *[one.expr for one in boxes[1]]])):
+    both = zip(one[1], other[1], strict=True)
+    if any(a.expr.shape != b.expr.shape for a, b in zip(one[1], other[1], strict=True)):
         return None
-    return _Made(threads, make).put(*boxes)
+    return pair(one[0], other[0]), [Piece(a.at, pair(a.expr, b.expr)) for a, b in both]
 
 
 class _NotHereError(Exception):
@@ -158,7 +174,7 @@ class _Made:
             return None
         within = _Made(self.threads, self.make)  # whose arrays are written to
         within.sources = {**self.sources, id(base): _stored(values, base.dtype)}
-        put = [values_of(one.expr, {}) for one in pieces]
+        put = [_at_hand(one.expr) for one in pieces]
         for k, one in enumerate(pieces):
             if put[k] is None:
                 put[k] = self.make(within.visit(one.expr))
@@ -180,6 +196,16 @@ class _Made:
         if type(node) is Leaf and type(node.source) is Stored:
             return node
         return whole(_stored(self.make(node), node.dtype), node.shape)
+
+
+def _at_hand(expr: Expr) -> Any:
+    """The values of ``expr``, or its number, where they are not to be computed."""
+    if not is_pair(expr):
+        return values_of(expr, {})
+    re, im = (values_of(part, {}) for part in parts(expr))
+    if re is None or im is None or re.shape != im.shape:
+        return None
+    return combined(re, im)
 
 
 def _stored(values: Any, dtype: str) -> Stored:
