@@ -46,7 +46,7 @@ Make: TypeAlias = Callable[[Expr], Any]
 def put_over(root: Expr, threads: int, make: Make) -> Array | None:
     """The values of ``root``, an array of few boxes; None where they are to be planned."""
     found = _boxes_of_pair(*parts(root)) if is_pair(root) else _boxes_of(root)
-    return None if found is None else _Made(threads, make).put(*found)
+    return None if found is None else _MadeFirst(threads, make).put(*found)
 
 
 def _boxes_of(root: Expr) -> Boxes | None:
@@ -95,7 +95,7 @@ def over_arrays(root: Expr, threads: int, make: Make) -> Expr | None:
     """
     if watched() or not is_worth(root):
         return None
-    own = _Made(threads, make)
+    own = _MadeFirst(threads, make)
     last: Any = root.source if type(root) is Leaf and is_apart(root.source) else None
     try:
         if last is None:
@@ -106,7 +106,7 @@ def over_arrays(root: Expr, threads: int, make: Make) -> Expr | None:
     return Leaf(last, root.shape, root.offset, root.strides)  # type: ignore[union-attr]
 
 
-class _Made:
+class _MadeFirst:
     """What was made of the nodes of one program."""
 
     def __init__(self, threads: int, make: Make) -> None:
@@ -172,7 +172,7 @@ class _Made:
         values = self.make(self.visit(base))
         if type(values) is not np.ndarray or not values.flags.carray:
             return None
-        within = _Made(self.threads, self.make)  # whose arrays are written to
+        within = _MadeFirst(self.threads, self.make)  # whose arrays are written to
         within.sources = {**self.sources, id(base): _stored(values, base.dtype)}
         put = [_at_hand(one.expr) for one in pieces]
         for k, one in enumerate(pieces):
@@ -213,11 +213,11 @@ def _stored(values: Any, dtype: str) -> Stored:
     return Stored(np.ascontiguousarray(values, dtype).reshape(-1), dtype)
 
 
-_MADE: dict[type, Callable[[_Made, Any], Any]] = {
-    Leaf: _Made.of_view,
-    Map: _Made.of_operation,
-    Piecewise: _Made.of_boxes,
-    Reduced: _Made.of_reduction,
-    Scanned: _Made.of_scan,
-    Through: _Made.of_routine,
+_MADE: dict[type, Callable[[_MadeFirst, Any], Any]] = {
+    Leaf: _MadeFirst.of_view,
+    Map: _MadeFirst.of_operation,
+    Piecewise: _MadeFirst.of_boxes,
+    Reduced: _MadeFirst.of_reduction,
+    Scanned: _MadeFirst.of_scan,
+    Through: _MadeFirst.of_routine,
 }
