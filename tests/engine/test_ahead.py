@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.engine.ahead import around, boxes, worth
+from speedcube.engine.ahead import around, boxes
+from speedcube.engine.ahead import worth as ahead
 from speedcube.expr.graph import below
 from speedcube.expr.nodes import Leaf, Map, Piecewise, Stored
 from speedcube.expr.piecewise.assigned import assigned
@@ -55,10 +56,13 @@ PROGRAMS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "one in another": lambda m, x, a: _assigned(
         m, _assigned(m, x, (4, 7)), (slice(7, 9), lambda y: y[3:5])
     ),
-    "before and after": lambda m, x, a: (
-        lambda y, z: (z.__setitem__(slice(4), 0), z[::-1] - y)[1]
-    )(*(lambda y: (y, y + 0))(x * 2)),
+    "before and after": lambda m, x, a: (lambda y, z: (z.__setitem__(slice(4), 0), z[::-1] - y)[1])(
+        *(lambda y: (y, y + 0))(x * 2)
+    ),
     "nothing of it": lambda m, x, a: (x * 2)[5:5] + 1,
+    "of greatest ones": lambda m, x, a: (lambda e: e / e.max(axis=1, keepdims=True))(
+        m.floor(abs(a - a.max(axis=1, keepdims=True)))
+    ),
     "a product": lambda m, x, a: (lambda y: y @ y.T)(_assigned(m, m.floor(a * 9), (1, 3))),
     "no numbers": lambda m, x, a: _assigned(m, x, (slice(3, 5), float("nan")))[1:] + 1,
 }
@@ -76,7 +80,7 @@ def test_values_are_numpys_and_those_of_a_plan(name: str, monkeypatch: pytest.Mo
         np.testing.assert_array_equal(made, want)
         assert made.dtype == want.dtype
     cores = _ours(name).compute(on="cores")
-    monkeypatch.setattr(worth, "NODES", 0)
+    monkeypatch.setattr(ahead, "NODES", 0)
     monkeypatch.setattr(boxes, "FEW", 0)
     planned = _ours(name).compute(on="core")
     assert made.tobytes() == planned.tobytes() == cores.tobytes()
@@ -161,3 +165,30 @@ def test_zeros_have_their_sign(value: Any, dtype: str) -> None:
     made = sc.full((3, 4), value, dtype=dtype).compute(on="core")
     assert made.tobytes() == np.full((3, 4), value, dtype=dtype).tobytes()
     assert made.flags.writeable
+
+
+COMPLEX: dict[str, Callable[[Any, Any], Any]] = {
+    "a view": lambda m, z: (z * 2)[1:] - z[:-1],
+    "of real numbers": lambda m, z: (z.real + 1j)[::-1] * 2,
+    "one assigned": lambda m, z: _assigned(m, z, (3, 1 - 2j)),
+    "a slice": lambda m, z: _assigned(m, z, (slice(5), 2j), (slice(3, 9), 1)),
+    "of others": lambda m, z: _assigned(m, z, (slice(5), lambda y: y[4:9] * 1j)),
+    "a part": lambda m, z: _assigned(m, z, (slice(5), 2j)).imag + 1,
+    "moduli": lambda m, z: abs(_assigned(m, z, (slice(5), 3 + 4j))[:8]),
+    "of real and others": lambda m, z: _assigned(m, z.real + 1j, (slice(5), z[5:10])),
+    "a low pass": lambda m, z: m.fft.ifft(_assigned(m, m.fft.fft(z), (slice(5, -5), 0))).real,
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_numbers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = X + 1j * RNG.normal(size=60)
+    want = COMPLEX[name](np, values)
+    for _ in range(3):
+        made = COMPLEX[name](sc, sc.asarray(values)).compute(on="core")
+        np.testing.assert_allclose(made, want, rtol=1e-13, atol=1e-13)
+        assert made.dtype == want.dtype
+    monkeypatch.setattr(ahead, "NODES", 0)
+    monkeypatch.setattr(boxes, "FEW", 0)
+    planned = COMPLEX[name](sc, sc.asarray(values)).compute(on="core")
+    assert np.ascontiguousarray(made).tobytes() == np.ascontiguousarray(planned).tobytes()

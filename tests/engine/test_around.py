@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.engine.ahead import around, worth
+from speedcube.engine.ahead import around
+from speedcube.engine.ahead import worth as ahead
 from speedcube.engine.ahead.around import over_arrays
 from speedcube.engine.routines import direct
 from speedcube.expr.nodes import Leaf, Stored, Through
@@ -53,7 +54,7 @@ def test_values_are_those_of_the_steps(name: str, monkeypatch: pytest.MonkeyPatc
     made = _ours(name).compute(on="core")
     assert (np.shape(made), made.dtype) == (np.shape(want), want.dtype)
     np.testing.assert_allclose(made, want, rtol=1e-5 if made.dtype == "float32" else 1e-12)
-    monkeypatch.setattr(worth, "NODES", 0)  # without
+    monkeypatch.setattr(ahead, "NODES", 0)  # without
     np.testing.assert_array_equal(_ours(name).compute(on="core"), made)
 
 

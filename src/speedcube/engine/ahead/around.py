@@ -28,6 +28,7 @@ from ...expr.nodes import (
     is_whole,
     whole,
 )
+from ...expr.pairs.laid import laid
 from ...expr.pairs.node import is_pair, pair, parts
 from ...expr.routines.row import reals_of
 from ...late import watched
@@ -36,7 +37,7 @@ from ..results import combined
 from ..routines import quick
 from ..small.structure import SMALL
 from .boxes import few_boxes, is_plain
-from .worth import is_apart, is_worth
+from .worth import is_apart, worth
 
 Array: TypeAlias = NDArray[Any]
 Boxes: TypeAlias = tuple[Expr, Sequence[Piece]]
@@ -58,7 +59,7 @@ def _boxes_of(root: Expr) -> Boxes | None:
 
 
 def _boxes_of_pair(re: Expr, im: Expr) -> Boxes | None:
-    """The boxes of a complex array, of which both parts were assigned together."""
+    """The boxes of a complex array of pairs, of which both parts were assigned together."""
     one = _boxes_of(re)
     other = None if one is None else _boxes_of(im)
     if one is None or other is None or [p.at for p in one[1]] != [p.at for p in other[1]]:
@@ -66,7 +67,10 @@ def _boxes_of_pair(re: Expr, im: Expr) -> Boxes | None:
     both = zip(one[1], other[1], strict=True)
     if any(a.expr.shape != b.expr.shape for a, b in zip(one[1], other[1], strict=True)):
         return None
-    return pair(one[0], other[0]), [Piece(a.at, pair(a.expr, b.expr)) for a, b in both]
+    base = pair(one[0], other[0])
+    if laid(base) is None:  # two kernels make it: regions of both are as good
+        return None
+    return base, [Piece(a.at, pair(a.expr, b.expr)) for a, b in both]
 
 
 class _NotHereError(Exception):
@@ -93,9 +97,10 @@ def over_arrays(root: Expr, threads: int, make: Make) -> Expr | None:
     None where there is nothing of the kind, more than a few nodes, or what takes long or has many
     numbers.
     """
-    if watched() or not is_worth(root):
+    taken = None if watched() else worth(root)
+    if taken is None:
         return None
-    own = _MadeFirst(threads, make)
+    own = _MadeFirst(threads, make, taken)
     last: Any = root.source if type(root) is Leaf and is_apart(root.source) else None
     try:
         if last is None:
@@ -109,8 +114,8 @@ def over_arrays(root: Expr, threads: int, make: Make) -> Expr | None:
 class _MadeFirst:
     """What was made of the nodes of one program."""
 
-    def __init__(self, threads: int, make: Make) -> None:
-        self.threads, self.make = threads, make
+    def __init__(self, threads: int, make: Make, taken: frozenset[int] = frozenset()) -> None:
+        self.threads, self.make, self.taken = threads, make, taken
         self.done: dict[int, Expr] = {}
         self.sources: dict[int, Any] = {}
 
@@ -137,9 +142,12 @@ class _MadeFirst:
         args = tuple([self.visit(arg) for arg in node.args])
         return Map(node.op, args, node.shape, node.dtype)
 
-    def of_reduction(self, source: Any) -> Any:
-        """``source`` of what was made: a kernel makes it, or what reads it."""
-        return replace(source, arg=self.visit(source.arg))
+    def of_reduction(self, source: Reduced) -> Reduced | Stored:
+        """``source`` over what was made; its values where another reduction takes it."""
+        over = replace(source, arg=self.visit(source.arg))
+        if id(source) not in self.taken:
+            return over
+        return _stored(self.make(whole(over, over.shape)), over.dtype)
 
     def of_view(self, source: Leaf) -> Stored:
         """The elements of a view, of which another shape is seen: that lies in C order."""
@@ -154,7 +162,8 @@ class _MadeFirst:
 
     def of_scan(self, source: Scanned) -> Stored:
         """The sums or products of what was made, one after the other."""
-        return _stored(self.make(whole(self.of_reduction(source), source.shape)), source.dtype)
+        over = replace(source, arg=self.visit(source.arg))
+        return _stored(self.make(whole(over, over.shape)), over.dtype)
 
     def of_boxes(self, source: Piecewise) -> Stored:
         """What is in an array that was assigned to."""

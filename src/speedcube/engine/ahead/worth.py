@@ -18,6 +18,7 @@ from ...expr.nodes import (
     Scanned,
     Stored,
     Through,
+    walk,
 )
 from ...expr.routines.row import call_of, flops_of
 from ...expr.routines.table import ROUTINES
@@ -39,11 +40,15 @@ def is_apart(source: Any) -> bool:
     return kind is Scanned or (kind is Through and source.op not in ROUTINES)
 
 
-def is_worth(root: Expr) -> bool:
-    """Whether ``root`` has few nodes of few elements, some of them to be made first."""
+def worth(root: Expr) -> frozenset[int] | None:
+    """Of ``root`` the ids of reductions that others take, which are to be made first.
+
+    None where it has many nodes, or many elements, or nothing at all is to be made first.
+    """
     last: Any = root.source if type(root) is Leaf and is_apart(root.source) else None
     stack: list[Any] = [root if last is None else last.arg]
     met: set[int] = set()
+    reduced: list[Any] = []
     flops, things = 0.0, 0
     while stack:
         node = stack.pop()
@@ -51,7 +56,7 @@ def is_worth(root: Expr) -> bool:
             continue
         met.add(id(node))
         if len(met) > NODES or math.prod(node.shape) > FEW:
-            return False
+            return None
         if type(node) is Map:
             stack += node.args
             continue
@@ -61,15 +66,22 @@ def is_worth(root: Expr) -> bool:
             continue
         if kind is Reduced and source.op != "prod":  # it is no kernel alone
             stack.append(source.arg)
+            reduced.append(source)
             continue
         below = _below(node, source, kind)
         if below is None:
-            return False
+            return None
         stack += below
         things += 1
         if kind is Through:
             flops += flops_of(ROUTINES[source.op], source) + 1
-    return things > 0 and flops <= FLOPS
+    taken = frozenset([id(one) for source in reduced for one in _reductions_in(source.arg)])
+    return taken if flops <= FLOPS and (things or taken) else None
+
+
+def _reductions_in(arg: Expr) -> list[Reduced]:
+    leaves = [node.source for node in walk(arg) if type(node) is Leaf]
+    return [source for source in leaves if type(source) is Reduced]
 
 
 def _below(leaf: Leaf, source: Any, kind: type) -> list[Any] | None:
