@@ -91,13 +91,15 @@ def _make(one: Any) -> Any:
     return sc.api.array.Array(one).compute(on="core")
 
 
-LEFT = {"a view of little of much", "one assigned", "of what is turned"}
+LEFT = {"a product", "a view of little of much", "one assigned", "of what is turned"}
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in LEFT])
 def test_what_is_left_reads_arrays(name: str) -> None:
     root = _ours(name)._expr
-    found = around.over_arrays(root, 1, _make)
+    taken = ahead.worth(root)
+    assert taken is not None
+    found = around.over_arrays(root, taken, _make)
     assert found is not None
     nodes = below(found)
     assert not any(type(node) is Piecewise for node in nodes)
@@ -127,7 +129,7 @@ def test_what_is_made_twice_is_made_once() -> None:
 
     y = sc.asarray(X) * 2
     z = y[1:] - y[:-1] + y[1:].max()
-    assert around.over_arrays(z._expr, 1, make) is not None
+    assert around.over_arrays(z._expr, frozenset(), make) is not None
     assert len(made) == 1
 
 
@@ -139,22 +141,22 @@ def test_what_is_left_to_others() -> None:
     drawn = (sc.random.default_rng(3).normal(size=9) * 2)[::-1] + 1
     little = (sc.asarray(np.ones(60_000)) * 2)[:9] + 1  # most of it would be made for nothing
     for left in (x + 1, large[1:] - large[:-1], long, drawn, little, (x * 2)[3:].prod()):
-        assert around.over_arrays(left._expr, 1, _make) is None
+        assert ahead.worth(left._expr) is None
 
 
 def test_dear_elements_are_not_made_to_be_written_over() -> None:
     x = sc.asarray(np.ones((400, 400)))
     for base, is_put in ((x + 0, True), (sc.sin(sc.exp(x)), False)):
         base[1:-1, 1:-1] = 0
-        assert (around.put_over(base._expr, 1, _make) is not None) == is_put
+        assert (around.boxes_of(base._expr) is not None) == is_put
 
 
 def test_more_boxes_are_put_together_otherwise() -> None:
     root, one = (sc.asarray(X) * 2)._expr, sc.ones(2)._expr
     for k in range(boxes.FEW):
         root = assigned(root, (5 * k,), one)
-    assert around.put_over(root, 1, _make) is not None
-    assert around.put_over(assigned(root, (55,), one), 1, _make) is None
+    assert around.boxes_of(root) is not None
+    assert around.boxes_of(assigned(root, (55,), one)) is None
 
 
 @pytest.mark.parametrize("value", [0, 0.0, -0.0, False, 0j])

@@ -26,7 +26,7 @@ from .pieces.assigned import put_together
 from .progress.watch import telling
 from .results import PLACES, PLACES_HERE, as_complex, check_place, joined
 from .results import ResultMemory as ResultMemory
-from .routines import call, direct
+from .routines import around, call, direct
 from .routines.strictness import check_laws
 from .rungs import Rung, resolve
 from .small import lines as short_lines
@@ -117,18 +117,19 @@ def compute(
         if value is not None:
             return value
     check_laws((root,))
+    if SMALL > 0 and free and to in PLACES_HERE:
+        where = partial(rung_of, (root,), on, scheduler, prefers_gpu, to)
+        if (value := value_over(root, where, compute)) is not None:
+            return value
+        if (made := around.values((root,), where, compute, compute_all)) is not None:
+            return made[0]
     if not free or is_pair(root):
         reals = laid(root) if is_pair(root) and active() is None else None
         if reals is not None:
             return as_complex(compute(reals, on, scheduler, prefers_gpu, to))
+        return compute_all([root], on, scheduler, prefers_gpu, to)[0]
     visited, size = direct.visited(root), direct.elements(root)
     rung = rung_of((root,), on, scheduler, prefers_gpu, to)
-    if free and is_here(rung.kind) and to in PLACES_HERE:
-        value = value_over(root, size, rung.workers, lambda one: compute(one, rung))
-        if value is not None:
-            return value
-    if not free or is_pair(root):
-        return compute_all([root], rung, scheduler, prefers_gpu, to)[0]
     if free and (again := asked.reading_asked([root], rung, _makes_on(rung))):
         with asked.paused():
             return compute(again[0], rung, to=to)
@@ -266,6 +267,9 @@ def compute_all(
     kept_there = kept_values(roots, rung, lambda here: planned_on(roots, here, None))
     if kept_there is not None:
         return kept_there
+    called = around.values if SMALL > 0 and free and to in PLACES_HERE else None
+    if called and (made := called(roots, lambda: rung, compute, compute_all)) is not None:
+        return made
     if free and (again := asked.reading_asked(roots, rung, _makes_on(rung))):
         with asked.paused():
             return compute_all(again, rung, to=to)

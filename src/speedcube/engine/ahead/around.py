@@ -1,9 +1,8 @@
 """What few operations read by another way than element by element is made first.
 
-Routines of libraries, arrays that were assigned to, and computed ones that are read through views.
-What is left reads arrays alone, so it is one kernel, which is known when it was met before. A
-product of two matrices of 10 x 10 and what is added to it take half the time of a walk from node
-to node; the differences of a thousand products a fifth of what it takes to find their one kernel.
+Arrays that were assigned to, scans, and computed arrays that are read through views. What is left
+reads arrays alone, so it is one kernel, which is known when it was met before: the differences of a
+thousand products take a fifth of what it takes to find one kernel for all of it.
 """
 
 from __future__ import annotations
@@ -24,18 +23,16 @@ from ...expr.nodes import (
     Reduced,
     Scanned,
     Stored,
-    Through,
     is_whole,
     whole,
 )
 from ...expr.pairs.laid import laid
 from ...expr.pairs.node import is_pair, pair, parts
-from ...expr.routines.row import reals_of
 from ...late import watched
 from ..pieces.moves import values_of
 from ..results import combined
-from ..routines import quick
-from ..small.structure import SMALL
+from ..rungs import Rung
+from ..small.call import is_here
 from .boxes import few_boxes, is_plain
 from .worth import is_apart, worth
 
@@ -44,10 +41,33 @@ Boxes: TypeAlias = tuple[Expr, Sequence[Piece]]
 Make: TypeAlias = Callable[[Expr], Any]
 
 
-def put_over(root: Expr, threads: int, make: Make) -> Array | None:
-    """The values of ``root``, an array of few boxes; None where they are to be planned."""
-    found = _boxes_of_pair(*parts(root)) if is_pair(root) else _boxes_of(root)
-    return None if found is None else _MadeFirst(threads, make).put(*found)
+def value_over(
+    root: Expr, rung_of: Callable[[], Rung], compute: Callable[[Expr, Rung], Any]
+) -> Any:
+    """The value of ``root`` over what few elements it needs first; None where there are none.
+
+    ``compute`` gives the values of operations on arrays on a rung.
+    """
+    boxes = boxes_of(root)
+    taken = None if boxes is not None or watched() else worth(root)
+    if boxes is None and taken is None:
+        return None
+    rung = rung_of()
+    if not is_here(rung.kind):
+        return None
+
+    def make(one: Expr) -> Any:
+        return compute(one, rung)
+
+    if boxes is not None:
+        return _MadeFirst(make).put(*boxes)
+    found = over_arrays(root, taken or frozenset(), make)
+    return None if found is None else make(found)
+
+
+def boxes_of(root: Expr) -> Boxes | None:
+    """What there was in ``root``, an array of few boxes, and these; None of others."""
+    return _boxes_of_pair(*parts(root)) if is_pair(root) else _boxes_of(root)
 
 
 def _boxes_of(root: Expr) -> Boxes | None:
@@ -73,40 +93,22 @@ def _boxes_of_pair(re: Expr, im: Expr) -> Boxes | None:
     return base, [Piece(a.at, pair(a.expr, b.expr)) for a, b in both]
 
 
-class _NotHereError(Exception):
+class _NotFirstError(Exception):
     """What is left to others: it never leaves this module."""
 
 
-def value_over(root: Expr, size: int, threads: int, make: Make) -> Any:
-    """The value of ``root``, of ``size`` elements, over what few of them it needs first.
-
-    ``make`` gives the values of operations on arrays. None where nothing is to be made first.
-    """
-    if SMALL <= 0:
-        return None
-    value = put_over(root, threads, make)
-    if value is None and size <= SMALL:
-        found = over_arrays(root, threads, make)
-        value = None if found is None else make(found)
-    return value
-
-
-def over_arrays(root: Expr, threads: int, make: Make) -> Expr | None:
+def over_arrays(root: Expr, taken: frozenset[int], make: Make) -> Expr | None:
     """``root`` with arrays in the places of what is to be made before it, each made once.
 
-    None where there is nothing of the kind, more than a few nodes, or what takes long or has many
-    numbers.
+    ``taken``: what `worth` says; None where values lie in another order than that of C.
     """
-    taken = None if watched() else worth(root)
-    if taken is None:
-        return None
-    own = _MadeFirst(threads, make, taken)
+    own = _MadeFirst(make, taken)
     last: Any = root.source if type(root) is Leaf and is_apart(root.source) else None
     try:
         if last is None:
             return own.visit(root)
         last = replace(last, arg=own.visit(last.arg))
-    except _NotHereError:
+    except _NotFirstError:
         return None
     return Leaf(last, root.shape, root.offset, root.strides)  # type: ignore[union-attr]
 
@@ -114,8 +116,8 @@ def over_arrays(root: Expr, threads: int, make: Make) -> Expr | None:
 class _MadeFirst:
     """What was made of the nodes of one program."""
 
-    def __init__(self, threads: int, make: Make, taken: frozenset[int] = frozenset()) -> None:
-        self.threads, self.make, self.taken = threads, make, taken
+    def __init__(self, make: Make, taken: frozenset[int] = frozenset()) -> None:
+        self.make, self.taken = make, taken
         self.done: dict[int, Expr] = {}
         self.sources: dict[int, Any] = {}
 
@@ -157,7 +159,7 @@ class _MadeFirst:
         """The values of an operation on what was made."""
         values = self.make(self.visit(source))
         if values.ndim > 1 and not values.flags.c_contiguous and any(values.strides):
-            raise _NotHereError  # results lie as what they are made of
+            raise _NotFirstError  # results lie as what they are made of
         return _stored(values, source.dtype)
 
     def of_scan(self, source: Scanned) -> Stored:
@@ -170,7 +172,7 @@ class _MadeFirst:
         boxes = few_boxes(source)
         made = None if boxes is None else self.put(*boxes)
         if made is None:
-            raise _NotHereError
+            raise _NotFirstError
         return _stored(made, source.dtype)
 
     def put(self, base: Expr, pieces: Sequence[Piece]) -> Array | None:
@@ -181,7 +183,7 @@ class _MadeFirst:
         values = self.make(self.visit(base))
         if type(values) is not np.ndarray or not values.flags.carray:
             return None
-        within = _MadeFirst(self.threads, self.make)  # whose arrays are written to
+        within = _MadeFirst(self.make)  # whose arrays are written to
         within.sources = {**self.sources, id(base): _stored(values, base.dtype)}
         put = [_at_hand(one.expr) for one in pieces]
         for k, one in enumerate(pieces):
@@ -191,20 +193,6 @@ class _MadeFirst:
             where = zip(one.at, one.expr.shape, strict=True)
             values[tuple([slice(at, at + n) for at, n in where])] = made
         return values
-
-    def of_routine(self, source: Through) -> Stored:
-        """What the library makes of ``source``, which has one result."""
-        call = quick.call_of_arrays(source, [self._array(arg) for arg in source.args])
-        if call is None:
-            raise _NotHereError
-        return _stored(reals_of(np, quick.run(call, self.threads), source.dtype), source.dtype)
-
-    def _array(self, arg: Expr) -> Leaf:
-        """``arg`` of a routine as one of memory."""
-        node = self.visit(arg)
-        if type(node) is Leaf and type(node.source) is Stored:
-            return node
-        return whole(_stored(self.make(node), node.dtype), node.shape)
 
 
 def _at_hand(expr: Expr) -> Any:
@@ -228,5 +216,4 @@ _MADE: dict[type, Callable[[_MadeFirst, Any], Any]] = {
     Piecewise: _MadeFirst.of_boxes,
     Reduced: _MadeFirst.of_reduction,
     Scanned: _MadeFirst.of_scan,
-    Through: _MadeFirst.of_routine,
 }

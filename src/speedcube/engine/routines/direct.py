@@ -23,7 +23,7 @@ from .run import explained, window
 from .threads import blas_threads
 
 _FIRST_NODES: Final = 16
-_FLOPS: Final = 64  # in the time of a drawn number that is summed
+FLOPS: Final = 64  # in the time of a drawn number that is summed
 _SMALL: Final = 1 << 16  # elements up to which nobody looks whether there is room,
 _LITTLE: Final = 1 << 28  # and the bytes that are needed
 
@@ -55,7 +55,7 @@ def alike(root: Leaf) -> int:
     """How many elements of a sum of drawn numbers take about as long as the routine of ``root``."""
     source = root.source
     assert isinstance(source, Through)
-    return int(flops_of(ROUTINES[source.op], source) / _FLOPS)
+    return int(flops_of(ROUTINES[source.op], source) / FLOPS)
 
 
 def values(roots: Sequence[Expr], rung: Rung, on_gpu: bool) -> list[Any] | None:

@@ -60,7 +60,7 @@ def _call(source: Through) -> QuickCall | None:
     most = math.prod(source.shape)
     args = source.args
     for arg in args:
-        if type(arg) is not Leaf or not _is_in_memory(arg.source):
+        if type(arg) is not Leaf or not is_in_memory(arg.source):
             return None
         most = max(most, math.prod(arg.shape))
     routine = ROUTINES[source.op]
@@ -70,7 +70,8 @@ def _call(source: Through) -> QuickCall | None:
     return QuickCall(routine, source, _arrays(args, call), call, is_tiny)
 
 
-def _is_in_memory(source: Any) -> bool:
+def is_in_memory(source: Any) -> bool:
+    """Whether a library takes what lies there."""
     buffer = source.buffer if type(source) is Stored else None
     return type(buffer) is np.ndarray and buffer.flags.aligned
 
@@ -167,7 +168,7 @@ def _is_chain(source: Through, deep: int) -> bool:
         if is_routine(arg):
             if not _is_chain(arg.source, deep - 1):  # type: ignore[arg-type]
                 return False
-        elif not _is_in_memory(arg.source):
+        elif not is_in_memory(arg.source):
             return False
     return True
 

@@ -1,0 +1,133 @@
+"""What few operations around routines take: whether the libraries are called first.
+
+Of a longer program a plan, or a walk, makes less, and of larger arrays it lets go of what is not
+read any more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from ... import dtypes
+from ...expr.nodes import Const, Expr, Leaf, Map, Piecewise, Position, Reduced, Stored, Through
+from ...expr.routines.row import call_of, flops_of
+from ...expr.routines.table import ROUTINES
+from ...late import watched
+from .. import machine
+from .direct import FLOPS, needs_no_look
+
+NODES: Final = 40  # of a program: no loop asks for what is kept of so few (`asked.reading.LONG`)
+_FEW: Final = 1 << 20  # elements of each
+_LITTLE: Final = 1 << 27  # bytes of all, of which nobody looks whether there is room
+_PIECES: Final = 8
+_FREE: Final = frozenset((Const, Position))
+VIEWED: Final = frozenset((Leaf, Map))
+
+
+class RoutineWork(NamedTuple):
+    """What is to be done: operations of the routines, what is read of each, how often each node."""
+
+    flops: float
+    reaches: dict[int, tuple[int, int]]
+    readers: dict[int, int]
+
+    @property
+    def alike(self) -> int:
+        """How many elements of a sum of drawn numbers take about as long."""
+        return int(self.flops / FLOPS)
+
+
+def work_of(roots: Sequence[Expr]) -> RoutineWork | None:
+    """What the routines that ``roots`` read take; None where there are none, or others, or many."""
+    if watched():
+        return None
+    walk = _RoutineWalk()
+    for root in roots:
+        # A product is no kernel alone.
+        if type(root) is Leaf and type(root.source) is Reduced and root.source.op == "prod":
+            return None
+        if not walk.can_take(root):
+            return None
+    return walk.work()
+
+
+class _RoutineWalk:
+    """A walk over few nodes: whether routines are among them, of arrays and kernels alone."""
+
+    def __init__(self) -> None:
+        self.readers: dict[int, int] = {}
+        self.reaches: dict[int, tuple[int, int]] = {}
+        self.flops, self.bytes = 0.0, 0
+
+    def work(self) -> RoutineWork | None:
+        if not self.flops or (self.bytes > _LITTLE and self.bytes > machine.free_memory() // 2):
+            return None
+        return RoutineWork(self.flops, self.reaches, self.readers)
+
+    def can_take(self, root: Expr) -> bool:
+        """Whether what ``root`` reads is known here."""
+        stack: list[Any] = [root]
+        readers = self.readers
+        while stack:
+            node = stack.pop()
+            count = readers[id(node)] = readers.get(id(node), 0) + 1
+            if count > 1:
+                continue
+            size = math.prod(node.shape)
+            if len(readers) > NODES or size > _FEW:
+                return False
+            if type(node) is Map:
+                self.bytes += size * 8
+                stack += node.args
+                continue
+            source: Any = node.source
+            kind = type(source)
+            if kind is Stored:
+                if type(source.buffer) is not np.ndarray:
+                    return False
+            elif kind is Through and source.op in ROUTINES:
+                self._reach(source, node)
+                if self._is_first(source):
+                    if not self._add(source):
+                        return False
+                    stack += source.args
+            elif kind is Reduced and source.op != "prod":
+                if self._is_first(source):
+                    stack.append(source.arg)
+            elif kind in VIEWED:
+                stack.append(source)
+            elif kind is Piecewise and len(source.pieces) <= _PIECES:
+                if self._is_first(source):
+                    stack += [piece.expr for piece in source.pieces]
+            elif kind not in _FREE:
+                return False
+        return True
+
+    def _is_first(self, source: Any) -> bool:
+        count = self.readers[id(source)] = self.readers.get(id(source), 0) + 1
+        return count == 1
+
+    def _add(self, source: Through) -> bool:
+        """Count a routine; whether it needs so little that there is room."""
+        routine = ROUTINES[source.op]
+        if not needs_no_look(routine, source, max(math.prod(one.shape) for one in source.args)):
+            return False
+        self.flops += flops_of(routine, source) + 1
+        for shape in call_of(source).results:
+            self.bytes += math.prod(shape) * dtypes.itemsize(source.dtype)
+        return True
+
+    def _reach(self, source: Through, leaf: Leaf) -> None:
+        first = last = leaf.offset
+        if not math.prod(leaf.shape):
+            self.reaches.setdefault(id(source), (0, 0))
+            return
+        for step, n in zip(leaf.strides, leaf.shape, strict=True):
+            far = step * (n - 1)
+            first, last = (first, last + far) if far > 0 else (first + far, last)
+        old = self.reaches.get(id(source), (first, last + 1))
+        self.reaches[id(source)] = min(first, old[0]), max(last + 1, old[1])
