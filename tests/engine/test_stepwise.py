@@ -260,3 +260,33 @@ def test_routines_take_one_number_everywhere() -> None:
         line[:25].reshape(5, 5).mean(axis=1) + 1,
         atol=1e-14,
     )
+
+
+VIEWED = {
+    "neighbours": lambda x, m: (x * 2)[1:] - (x * 2)[:-1],
+    "backwards": lambda x, m: np.exp(x)[::-1] * 2,
+    "turned": lambda x, m: (m + 1).T / 3,
+    "columns": lambda x, m: (m * 2)[:, 0] + (m * 2)[:, 1],
+    "summed": lambda x, m: (m + 1).reshape(-1, 2).sum(axis=1),
+    "all of them": lambda x, m: ((x + 1)[1:] * (x - 1)[:-1]).sum(),
+    "all pairs": lambda x, m: (x + 1)[:, None] * (x - 1)[None, :],
+}
+
+
+@pytest.mark.parametrize("name", VIEWED)
+def test_few_numbers_through_views_look_for_no_kernel(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    m = np.random.default_rng(4).normal(size=(8, 4))
+    x = m.reshape(-1)
+    program = VIEWED[name]
+    with by_kernels():
+        wanted = program(sc.asarray(x), sc.asarray(m)).compute(on="core")
+    looked: list[Any] = []
+    monkeypatch.setattr(
+        "speedcube.engine.small.structure.in_place", lambda *given: looked.append(1) or given[0]
+    )
+    for _ in range(choice.OFTEN_OF_FEW + 2):
+        got = program(sc.asarray(x), sc.asarray(m)).compute(on="core")
+        assert_same_bits(got, wanted)
+    assert not looked

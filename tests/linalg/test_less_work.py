@@ -149,3 +149,16 @@ def test_a_large_product_is_for_all_cores() -> None:
     assert (small @ small).plan().rung == "core"
     if machine.cores() > 1:
         assert (large @ large).plan().rung != "core"
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64", "int64"])
+def test_eigenvalues_alone_are_made_without_vectors(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matrices = (RNG.normal(size=(3, 6, 6)) * 9).astype(dtype)
+    wanted = [np.linalg.eigvals(matrices), np.linalg.eigvals(matrices + matrices.mT)]
+    monkeypatch.setattr(np.linalg, "eig", None)  # which makes them
+    for given, want in zip((matrices, matrices + matrices.mT), wanted, strict=True):
+        got = sc.linalg.eigvals(sc.asarray(given))
+        assert (got.dtype, got.shape) == (want.dtype, want.shape)
+        np.testing.assert_array_equal(got.compute(), want)

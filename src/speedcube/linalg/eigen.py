@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..api.array import Array
+from ..api.array import Array, array_of
 from ..api.complexes.of_parts import complex_of
 from ..api.sources import asarray
 from ..api.together import compute, persist
@@ -158,4 +158,12 @@ def eigvals(a: Any) -> Array:
     >>> sc.linalg.eigvals([[2.0, 0.0], [0.0, 1.0]]).compute()
     array([2., 1.])
     """
-    return eig(a).eigenvalues
+    x = matrices("eigvals", a, square=True)
+    if x.dtype.kind == "c":
+        (kept,) = persist(*routine("eigvals", [x], [x.shape[:-1]], str(x.dtype)))
+        return array_of(kept)
+    (values,) = compute(*routine("eigvals", [x], [(*x.shape[:-1], 2)], x._expr.dtype))
+    found = asarray(values)
+    if values[..., 1].any():
+        return complex_of(found[..., 0], found[..., 1])
+    return found[..., 0]

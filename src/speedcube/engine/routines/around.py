@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import is_
 from typing import Any, TypeGuard
 from weakref import WeakSet
 
@@ -28,6 +29,7 @@ from ...expr.nodes import (
     is_whole,
 )
 from ...expr.pairs.node import interleaved, is_pair, pair
+from ...expr.piecewise.assigned import First, Writes
 from ...expr.routines.row import call_of, reals_of
 from ...expr.routines.table import part_of
 from ..progress.watch import telling
@@ -35,7 +37,7 @@ from ..results import as_complex, shaped
 from ..rungs import Rung
 from ..small.call import is_here
 from . import quick
-from .work import VIEWED, RoutineWork, work_of
+from .work import VIEWED, RoutineWork, in_boxes, work_of
 
 Make = Callable[[Expr], Any]
 
@@ -147,9 +149,17 @@ class _Called:
         return source if arg is source.arg else replace(source, arg=arg)
 
     def _pieces(self, source: Piecewise) -> Piecewise:
-        pieces = [Piece(piece.at, self.visit(piece.expr)) for piece in source.pieces]
-        same = all([a.expr is b.expr for a, b in zip(pieces, source.pieces, strict=True)])
-        return source if same else replace(source, boxes=tuple(pieces))
+        given = in_boxes(source)
+        assert given is not None
+        made = [self.visit(one) for one in given]
+        if all(map(is_, made, given)):
+            return source
+        if not isinstance(source.boxes, First):
+            over = zip(source.pieces, made, strict=True)
+            return replace(source, boxes=tuple([Piece(old.at, new) for old, new in over]))
+        _, pieces = source.boxes.given()
+        writes = Writes(made[0], [Piece(a.at, b) for a, b in zip(pieces, made[1:], strict=True)])
+        return replace(source, boxes=First(writes, len(pieces)))
 
     def _read(self, leaf: Leaf, results: list[tuple[int, Stored]]) -> Leaf:
         """What ``leaf`` reads, of the one among ``results`` in which that lies."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from ... import dtypes
 from ...expr.nodes import Const, Expr, Leaf, Map, Piecewise, Position, Reduced, Stored, Through
+from ...expr.piecewise.assigned import First
 from ...expr.routines.row import call_of, flops_of
 from ...expr.routines.table import ROUTINES
 from ...late import watched
@@ -26,6 +27,17 @@ _LITTLE: Final = 1 << 27  # bytes of all, of which nobody looks whether there is
 _PIECES: Final = 8
 _FREE: Final = frozenset((Const, Position))
 VIEWED: Final = frozenset((Leaf, Map))
+
+
+def in_boxes(source: Piecewise) -> list[Expr] | None:
+    """What few boxes of ``source`` have; of an array that was assigned to what there was first."""
+    boxes = source.boxes
+    if not isinstance(boxes, First):
+        return [one.expr for one in source.pieces] if len(source.pieces) <= _PIECES else None
+    if boxes.count >= _PIECES:
+        return None
+    base, pieces = boxes.given()
+    return [base, *[one.expr for one in pieces]]
 
 
 class RoutineWork(NamedTuple):
@@ -100,9 +112,9 @@ class _RoutineWalk:
                     stack.append(source.arg)
             elif kind in VIEWED:
                 stack.append(source)
-            elif kind is Piecewise and len(source.pieces) <= _PIECES:
+            elif kind is Piecewise and (some := in_boxes(source)) is not None:
                 if self._is_first(source):
-                    stack += [piece.expr for piece in source.pieces]
+                    stack += some
             elif kind not in _FREE:
                 return False
         return True

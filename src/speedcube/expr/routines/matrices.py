@@ -70,7 +70,18 @@ def _eigh(xp: Any, a: Any, triangle: str) -> Any:
 
 def _eig(xp: Any, a: Any) -> Any:
     values, vectors = xp.linalg.eig(a)
-    return values.astype("complex128"), vectors.astype("complex128")
+    return _as_complex(values), _as_complex(vectors)
+
+
+def _as_complex(values: Any) -> Any:
+    """Complex numbers, also where all are real."""
+    if values.dtype.kind == "c":
+        return values
+    return values.astype("complex64" if values.dtype == "float32" else "complex128")
+
+
+def _eigvals(xp: Any, a: Any) -> Any:
+    return _as_complex(xp.linalg.eigvals(a))
 
 
 def _lstsq(xp: Any, a: Any, b: Any, rcond: float | None) -> Any:
@@ -103,5 +114,6 @@ ROWS: Final = (
     Routine("eigh", "LAPACK", _eigh, 5.0, fewer=Fewer(0, "eigvalsh", given=True)),
     Routine("eigvalsh", "LAPACK", lambda xp, a, lower: xp.linalg.eigvalsh(a, lower), 3.0),
     Routine("eig", "LAPACK", _eig, 8.0, on_gpu=False),
+    Routine("eigvals", "LAPACK", _eigvals, 4.0, on_gpu=False),
     Routine("lstsq", "LAPACK", _lstsq, 6.0),
 )
