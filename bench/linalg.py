@@ -202,7 +202,7 @@ def facts(on: str) -> dict[str, Any]:
         "on": on,
         **gpu,
         "versions": {"python": platform.python_version(), "numpy": np.__version__},
-        "command": " ".join(["python", "bench/linalg.py", *sys.argv[1:]]),
+        "command": " ".join(["python", f"bench/{Path(sys.argv[0]).name}", *sys.argv[1:]]),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "load": os.getloadavg()[0],
         "source": source.hexdigest()[:16],

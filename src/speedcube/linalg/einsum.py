@@ -236,6 +236,11 @@ def _joined(terms: Sequence[_Term], needed: set[Any]) -> _Term:
 def _same_sizes(x: _Term, y: _Term) -> tuple[_Term, _Term]:
     """Both with axes of size 1 spread to the other's."""
     sizes = dict(zip(x.labels, x.array.shape, strict=True))
+    for label, size in zip(y.labels, y.array.shape, strict=True):
+        if sizes.get(label, size) != size:
+            break
+    else:  # as nearly always
+        return x, y
     wanted = {
         label: max(sizes[label], size) if min(sizes[label], size) else 0
         for label, size in zip(y.labels, y.array.shape, strict=True)

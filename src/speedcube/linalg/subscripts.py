@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from ..dataclass import dataclass
@@ -26,23 +27,33 @@ def read(arguments: Sequence[Any], ndim: Any) -> tuple[Subscripts, list[Any]]:
     if not arguments:
         raise ParameterError("einsum takes subscripts and arrays: einsum('ij,jk->ik', a, b)")
     if isinstance(arguments[0], str):
-        text, operands = arguments[0].replace(" ", ""), list(arguments[1:])
-        inputs, result = _split(text)
-    else:
-        inputs, result, operands = _of_lists(arguments)
-        text = "the lists"
-    if len(inputs) != len(operands):
+        operands = list(arguments[1:])
+        return _of_text(arguments[0], tuple([ndim(operand) for operand in operands])), operands
+    inputs, result, operands = _of_lists(arguments)
+    return _read(inputs, result, [ndim(operand) for operand in operands], "the lists"), operands
+
+
+@lru_cache(maxsize=256)  # programs have few, and ask for them again
+def _of_text(text: str, counts: tuple[int, ...]) -> Subscripts:
+    """The subscripts in ``text``, of operands with so many axes each."""
+    text = text.replace(" ", "")
+    return _read(*_split(text), counts, text)
+
+
+def _read(
+    inputs: Sequence[list[Any]], result: list[Any] | None, counts: Sequence[int], text: str
+) -> Subscripts:
+    if len(inputs) != len(counts):
         raise ParameterError(
-            f"einsum: {text!r} names {len(inputs)} operands, and {len(operands)} are given"
+            f"einsum: {text!r} names {len(inputs)} operands, and {len(counts)} are given"
         )
-    counts = [ndim(operand) for operand in operands]
     spread = [
         _with_ellipsis(labels, count, text) for labels, count in zip(inputs, counts, strict=True)
     ]
     widest = max((len(dots) for _, dots in spread), default=0)
     dots: Labels = tuple(range(-widest, 0))
     listed = tuple(labels for labels, _ in spread)
-    return Subscripts(listed, _result(result, listed, dots, text)), operands
+    return Subscripts(listed, _result(result, listed, dots, text))
 
 
 def _split(text: str) -> tuple[list[list[str]], list[str] | None]:
