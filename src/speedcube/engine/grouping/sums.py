@@ -37,11 +37,14 @@ class _Kernel:
     def __call__(self, sizes: tuple[int, int, int], places: Array, values: int, out: Array) -> None:
         self.words[:] = sizes
         state, sums = places.ctypes.data, out.ctypes.data
-        self.native.function(self.words.ctypes.data, values, state, state, sums)
+        self.native.function(self.words.ctypes.data, values, state, sums, sums)
 
 
 class RowKernel:
-    """Adds rows to the sums of a group that is not done: parts first, columns side by side."""
+    """Adds rows to the sums of their groups: parts first, columns side by side.
+
+    The counts of such sums are what rows lack: how many rows there were `counted` adds.
+    """
 
     def __init__(self, dtype: Any, squares: bool, skip: bool) -> None:
         kind = np.dtype(np.float32) if dtype == np.float16 else dtype
@@ -52,10 +55,26 @@ class RowKernel:
         """``rows`` of a dtype that kernels read."""
         return rows.astype(np.float32) if rows.dtype == np.float16 else np.ascontiguousarray(rows)
 
-    def add(self, rows: Array, places: Array, first: int, sums: Array) -> None:
-        """Add the rows at ``places`` to ``sums``, whose columns are those from the ``first`` on."""
+    def add(self, rows: Array, places: Array, columns: tuple[int, int], table: Array) -> None:
+        """Add the rows at ``places``, of which ``columns``, to sums of these.
+
+        ``table`` has a row for each group: which of the places are its own, from and to, and the
+        address of its sums.
+        """
+        first, last = columns
         where = rows.ctypes.data + first * rows.itemsize
-        self._kernel((len(places), sums.shape[1], rows.shape[1]), places, where, sums)
+        self._kernel((len(table), last - first, rows.shape[1]), places, where, table)
+
+    @staticmethod
+    def counted(sums: Array, rows: int) -> Array:
+        """``sums`` of so many ``rows``."""
+        sums[COUNT] += rows
+        return sums
+
+
+def parts_of_rows(squares: bool) -> int:
+    """How many doubles a sum has beside those of its neighbours."""
+    return 6 if squares else len((HIGH, LOW, BOUND, COUNT))
 
 
 def summed(op: str, codes: AllElements, x: AllElements, options: Options, dtype: Any) -> Array:
@@ -126,16 +145,16 @@ def _down_rows(
     results = np.empty((options.groups, columns), dtype)
 
     def make(columns_of: tuple[int, int]) -> None:
-        kernel = _Kernel(held.dtype, True, squares, options.skip)
+        kernel = RowKernel(held.dtype, squares, options.skip)
         for g, first in product(range(options.groups), range(*columns_of, _COLUMNS)):
             if x.stop.is_set():
                 return
             last = min(first + _COLUMNS, columns_of[1])
-            rows, width = members.of(g), last - first
-            sums = np.zeros((parts_of(squares) if not squares else 6, width))
-            where = held.ctypes.data + first * held.itemsize
-            kernel((len(rows), width, columns), rows, where, sums)
-            made, sure = finished(op, sums, dtype, options.ddof)
+            rows = members.of(g)
+            sums = np.zeros((parts_of_rows(squares), last - first))
+            table = np.array([[0, len(rows), sums.ctypes.data]])
+            kernel.add(held, rows, (first, last), table)
+            made, sure = finished(op, kernel.counted(sums, len(rows)), dtype, options.ddof)
             results[g, first:last] = made
             if not sure.all():
                 few = np.flatnonzero(~sure)

@@ -45,6 +45,9 @@ class Cells:
     def make(self, item: Item, out: Sequence[Array]) -> None:
         """The elements ``item`` of each root into its one of ``out``, which is C-contiguous."""
         block = self._finder.at(item)
+        if _is_read_as_it_lies(block):
+            block.reads[0].source.tiles.read(block.reads[0].box, out[0])
+            return
         like, stages = self._known(block)
         arrays = [self._buffers.take(one.memory.shape, one.source.dtype) for one in block.reads]
         inputs = {}
@@ -119,6 +122,15 @@ def _size(source: Tiled) -> int:
 def read_bytes(root: Expr) -> int:
     """Bytes that all of ``root`` reads of sources that are read a box at a time."""
     return sum(bytes_of(leaf, root.shape) for leaf in tiled(root))
+
+
+def _is_read_as_it_lies(block: StreamBlock) -> bool:
+    """Whether the elements of ``block`` are the one box that it reads."""
+    root = block.root
+    if len(block.reads) != 1 or not isinstance(root, Leaf):
+        return False
+    memory = block.reads[0].memory
+    return root.source is memory and is_whole(root) and root.shape == memory.shape
 
 
 def _as_read(root: Expr, inputs: dict[int, Array]) -> Array | None:

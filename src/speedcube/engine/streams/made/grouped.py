@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -30,11 +31,12 @@ from ....plan.streams import readers_in, steps_of, tiled
 from ....plan.touched import of_leaves
 from ...boxes import Stop
 from ...cpu import run_store
+from ...grouping.sums import parts_of_rows
 from ...ordering.run import in_memory_made
 from ...prepare import prepare
 from .cells import Cells, plain
 from .combined import COMBINED
-from .summed import Summed, most_at_once, parts_of_rows
+from .summed import Summed, most_at_once
 
 Array: TypeAlias = NDArray[Any]
 
@@ -88,7 +90,8 @@ class GroupedRows:
         rows = self._step * math.prod(self.root.shape[1:])
         read = Cells([self.root], [0]).bytes_of((self._step, *self.root.shape[1:]))
         inner = sum(int(getattr(one, "working_bytes", 0)) for one in readers_in([self.root]))
-        own = 3 * rows * dtypes.itemsize(self.root.dtype) + 2 * read
+        block = rows * dtypes.itemsize(self.root.dtype)
+        own = (self._ahead + 2) * block + (self._ahead + 1) * read
         results = math.prod(self.shape) * (dtypes.itemsize(self.source.dtype) + 1)
         return own + self._sums_bytes + 2 * results + inner + 32 * self.root.shape[0]
 
@@ -108,6 +111,12 @@ class GroupedRows:
     def _step(self) -> int:
         """How many rows are read at once."""
         return min(self.root.shape[0], steps_of(self.root)[0][0])
+
+    @property
+    def _ahead(self) -> int:
+        """How many blocks are read at once."""
+        row = math.prod(self.root.shape[1:]) * dtypes.itemsize(self.root.dtype)
+        return max(1, min(self.threads, MOST_ROWS // max(1, self._step * row)))
 
     def touched(self, box: Box) -> tuple[int, int]:
         """Bytes and number of the chunks that are read for ``box``: of all of it."""
@@ -131,7 +140,7 @@ class GroupedRows:
 
     def _made(self) -> Array:
         codes = self.codes()
-        with futures.ThreadPoolExecutor(max(1, self.threads) + 1) as pool:
+        with futures.ThreadPoolExecutor(max(1, self.threads) + self._ahead) as pool:
             if self._is_summed:
                 return Summed(self, codes, pool).made()
             return self._combined(codes, pool)
@@ -140,19 +149,20 @@ class GroupedRows:
         """The first row of each block, and its rows, which are gone when the next is asked for."""
         cells, spans = Cells([self.root], [0]), list(pairwise(self._ends()))
         longest = max(stop - start for start, stop in spans)
-        memory = [np.empty((longest, *self.root.shape[1:]), self.root.dtype) for _ in range(2)]
+        shape, ahead = (longest, *self.root.shape[1:]), self._ahead
+        memory = [np.empty(shape, self.root.dtype) for _ in range(ahead + 1)]
 
         def read(k: int) -> Array:
             start, stop = spans[k]
-            out = memory[k % 2][: stop - start]
+            out = memory[k % len(memory)][: stop - start]
             cells.make((slice(start, stop), *(slice(0, n) for n in self.root.shape[1:])), [out])
             return out.reshape(stop - start, -1)
 
-        coming = pool.submit(read, 0)
+        coming = deque(pool.submit(read, k) for k in range(min(ahead, len(spans))))
         for k, (start, _) in enumerate(spans):
-            block = coming.result()
-            if k + 1 < len(spans):
-                coming = pool.submit(read, k + 1)
+            block = coming.popleft().result()
+            if k + ahead < len(spans):
+                coming.append(pool.submit(read, k + ahead))
             yield start, block
 
     def _ends(self) -> list[int]:

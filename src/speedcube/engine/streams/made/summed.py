@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from ....expr.nodes import Expr
 from ....expr.through.grouping import Options
 from ....expr.through.node import Through
-from ....kernel.llvm.grouping.near import BOUND, COUNT, HIGH, LOW
 from ...grouping.exact import GroupSums, exact_sums, rounded_once
 from ...grouping.finish import finished
-from ...grouping.sums import RowKernel
+from ...grouping.sums import RowKernel, parts_of_rows
 
 Array: TypeAlias = NDArray[Any]
 
@@ -44,6 +43,7 @@ class Summed:
         ends = [columns * k // rows.threads for k in range(rows.threads + 1)]
         self.spans = [(a, b) for a, b in pairwise(ends) if b > a]
         self.sums: dict[int, list[Array]] = {}  # of groups whose rows are not at their end
+        self.rows_of: dict[int, int] = {}  # how many those had
         self.last = last_rows(codes, groups)
         self.results = np.empty(rows.shape, rows.source.dtype)
         self.sure = np.zeros(rows.shape, bool)
@@ -53,19 +53,21 @@ class Summed:
         kind, parts = np.dtype(self.rows.root.dtype), parts_of_rows(self.squares)
         kernels = [RowKernel(kind, self.squares, self.rows.options.skip) for _ in self.spans]
         for start, block in self.rows.blocks(self.pool):
-            groups = list(self._groups_of(start, len(block)))
-            for group, _ in groups:
+            order, groups = self._groups_of(start, len(block))
+            for group, first, last in groups:
                 if group not in self.sums:
                     self.sums[group] = [np.zeros((parts, b - a)) for a, b in self.spans]
+                self.rows_of[group] = self.rows_of.get(group, 0) + last - first
             held = RowKernel.readable(block)
 
-            def add(k: int, held: Array = held, groups: Any = groups) -> None:
-                for group, places in groups:
-                    kernels[k].add(held, places, self.spans[k][0], self.sums[group][k])
+            def add(k: int, held: Array = held, order: Array = order, groups: Any = groups) -> None:
+                table = [(a, b, self.sums[group][k].ctypes.data) for group, a, b in groups]
+                if table:
+                    kernels[k].add(held, order, self.spans[k], np.array(table))
 
             self._each(add, range(len(self.spans)))
             stop = start + len(block)
-            self._each(self._finish, [group for group, _ in groups if self.last[group] < stop])
+            self._each(self._finish, [group for group, *_ in groups if self.last[group] < stop])
         self._each(self._finish, np.flatnonzero(self.last < 0).tolist())
         if not self.sure.all():
             self._put_right(self.results, ~self.sure)
@@ -75,19 +77,20 @@ class Summed:
         """The results of a ``group`` that has no more rows."""
         options, parts = self.rows.options, parts_of_rows(self.squares)
         nothing = [np.zeros((parts, b - a)) for a, b in self.spans]
+        rows = self.rows_of.pop(group, 0)
         for (first, last), sums in zip(self.spans, self.sums.pop(group, nothing), strict=True):
+            RowKernel.counted(sums, rows)
             made, sure = finished(self.rows.op, sums, self.results.dtype, options.ddof)
             self.results[group, first:last], self.sure[group, first:last] = made, sure
 
-    def _groups_of(self, start: int, count: int) -> Iterator[tuple[int, Array]]:
-        """Each group with some of ``count`` rows from ``start`` on, and which those are."""
+    def _groups_of(self, start: int, count: int) -> tuple[Array, list[tuple[int, int, int]]]:
+        """``count`` rows from ``start`` on group after group, and of each from where to where."""
         numbers = self.codes[start : start + count]
         order = np.argsort(numbers, kind="stable").astype(np.int64)
         ends = np.flatnonzero(np.diff(numbers[order], prepend=np.nan, append=np.nan) != 0)
-        for first, last in pairwise(ends.tolist()):
-            group = int(numbers[order[first]])
-            if 0 <= group < self.rows.options.groups:
-                yield group, order[first:last]
+        each = zip(numbers[order[ends[:-1]]].tolist(), pairwise(ends.tolist()), strict=True)
+        groups = self.rows.options.groups
+        return order, [(group, *span) for group, span in each if 0 <= group < groups]
 
     def _each(self, work: Callable[[int], None], items: Sequence[int]) -> None:
         for done in [self.pool.submit(work, one) for one in items]:
@@ -100,10 +103,11 @@ class Summed:
         left = {group: np.ones(len(columns), bool) for group, columns in few.items()}
         totals = {group: [GroupSums()] * len(columns) for group, columns in few.items()}
         for start, block in self.rows.blocks(self.pool):
-            for group, places in self._groups_of(start, len(block)):
+            order, groups = self._groups_of(start, len(block))
+            for group, first, last in groups:
                 if group not in few:
                     continue
-                values = block[places][:, few[group]]
+                values = block[order[first:last]][:, few[group]]
                 if not options.skip and values.dtype.kind == "f":
                     left[group] &= ~np.isnan(values).any(axis=0)
                 for k in np.flatnonzero(left[group]).tolist():
@@ -115,11 +119,6 @@ class Summed:
                     if left[group][k]
                     else np.nan
                 )
-
-
-def parts_of_rows(squares: bool) -> int:
-    """How many doubles a sum has beside those of its neighbours."""
-    return 6 if squares else len((HIGH, LOW, BOUND, COUNT))
 
 
 def last_rows(codes: Array, groups: int) -> Array:
