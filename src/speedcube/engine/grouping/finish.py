@@ -119,6 +119,24 @@ def _spread(sums: Array, ddof: float) -> tuple[Nearby, Array]:
     return spread, bad | (~single & (spread.high <= spread.error))
 
 
+def exact_finished(op: str, sums: Array, count: int, dtype: Any) -> tuple[Array, Array]:
+    """The same of ``sums`` of ``count`` numbers that are exactly these doubles."""
+    with np.errstate(all="ignore"):
+        if op == "sum":
+            return sums.astype(dtype), np.True_
+        result = sums / count
+        if dtype == np.float64:
+            return result, np.True_
+        found = (result * (1 - _NEAR)).astype(dtype)
+        sure = found == (result * (1 + _NEAR)).astype(dtype)
+        few = np.flatnonzero(~sure)
+        if len(few):
+            zero = np.zeros(len(few))
+            given = np.stack([sums[few], zero, zero, zero + count])
+            found[few], sure[few] = _finished(op, given, dtype, 0.0)
+    return found, sure
+
+
 def finished(op: str, sums: Array, dtype: Any, ddof: float) -> tuple[Array, Array]:
     """``op`` of each of ``sums`` (parts first), rounded to ``dtype``, and whether it is certain."""
     if dtype == np.float64 or op not in ("sum", "mean"):

@@ -17,7 +17,7 @@ from ...kernel.llvm.simd import targets
 from ..cpu import address_of
 from ..ordering.elements import AllElements, Array
 from .exact import exactly
-from .finish import finished
+from .finish import exact_finished, finished
 from .members import members_of
 from .stream import compiled, kernel_dtype, line_of, pairs
 
@@ -43,7 +43,7 @@ class _Kernel:
 class RowKernel:
     """Adds rows to the sums of their groups: parts first, columns side by side.
 
-    The counts of such sums are what rows lack: how many rows there were `counted` adds.
+    The counts of such sums are of what rows lack: how many rows there were `finished` is told.
     """
 
     def __init__(self, dtype: Any, squares: bool, skip: bool) -> None:
@@ -58,18 +58,25 @@ class RowKernel:
     def add(self, rows: Array, places: Array, columns: tuple[int, int], table: Array) -> None:
         """Add the rows at ``places``, of which ``columns``, to sums of these.
 
-        ``table`` has a row for each group: which of the places are its own, from and to, and the
-        address of its sums.
+        ``table`` has a row for each group: which of the places are its own, from and to, the
+        address of its sums, and 0, which becomes 1 where a sum is no double.
         """
         first, last = columns
         where = rows.ctypes.data + first * rows.itemsize
         self._kernel((len(table), last - first, rows.shape[1]), places, where, table)
 
     @staticmethod
-    def counted(sums: Array, rows: int) -> Array:
-        """``sums`` of so many ``rows``."""
+    def finished(
+        op: str, sums: Array, rows: int, inexact: bool, dtype: Any, ddof: float
+    ) -> tuple[Array, Array]:
+        """`finished` of the ``sums`` of so many ``rows``.
+
+        Where they are not ``inexact`` they are doubles, and nothing else of them is read.
+        """
+        if not inexact and rows and op in ("sum", "mean"):
+            return exact_finished(op, sums[HIGH], rows, dtype)
         sums[COUNT] += rows
-        return sums
+        return finished(op, sums, dtype, ddof)
 
 
 def parts_of_rows(squares: bool) -> int:
@@ -152,9 +159,10 @@ def _down_rows(
             last = min(first + _COLUMNS, columns_of[1])
             rows = members.of(g)
             sums = np.zeros((parts_of_rows(squares), last - first))
-            table = np.array([[0, len(rows), sums.ctypes.data]])
+            table = np.array([[0, len(rows), sums.ctypes.data, 0]])
             kernel.add(held, rows, (first, last), table)
-            made, sure = finished(op, kernel.counted(sums, len(rows)), dtype, options.ddof)
+            inexact = bool(table[0, -1])
+            made, sure = kernel.finished(op, sums, len(rows), inexact, dtype, options.ddof)
             results[g, first:last] = made
             if not sure.all():
                 few = np.flatnonzero(~sure)

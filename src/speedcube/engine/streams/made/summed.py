@@ -13,7 +13,6 @@ from ....expr.nodes import Expr
 from ....expr.through.grouping import Options
 from ....expr.through.node import Through
 from ...grouping.exact import GroupSums, exact_sums, rounded_once
-from ...grouping.finish import finished
 from ...grouping.sums import RowKernel, parts_of_rows
 
 Array: TypeAlias = NDArray[Any]
@@ -44,6 +43,7 @@ class Summed:
         self.spans = [(a, b) for a, b in pairwise(ends) if b > a]
         self.sums: dict[int, list[Array]] = {}  # of groups whose rows are not at their end
         self.rows_of: dict[int, int] = {}  # how many those had
+        self.inexact: set[tuple[int, int]] = set()  # groups in spans whose sums are no doubles
         self.last = last_rows(codes, groups)
         self.results = np.empty(rows.shape, rows.source.dtype)
         self.sure = np.zeros(rows.shape, bool)
@@ -61,9 +61,12 @@ class Summed:
             held = RowKernel.readable(block)
 
             def add(k: int, held: Array = held, order: Array = order, groups: Any = groups) -> None:
-                table = [(a, b, self.sums[group][k].ctypes.data) for group, a, b in groups]
-                if table:
-                    kernels[k].add(held, order, self.spans[k], np.array(table))
+                places = [(a, b, self.sums[group][k].ctypes.data, 0) for group, a, b in groups]
+                if places:
+                    table = np.array(places)
+                    kernels[k].add(held, order, self.spans[k], table)
+                    told = np.flatnonzero(table[:, -1]).tolist()
+                    self.inexact.update((groups[at][0], k) for at in told)
 
             self._each(add, range(len(self.spans)))
             stop = start + len(block)
@@ -78,9 +81,10 @@ class Summed:
         options, parts = self.rows.options, parts_of_rows(self.squares)
         nothing = [np.zeros((parts, b - a)) for a, b in self.spans]
         rows = self.rows_of.pop(group, 0)
-        for (first, last), sums in zip(self.spans, self.sums.pop(group, nothing), strict=True):
-            RowKernel.counted(sums, rows)
-            made, sure = finished(self.rows.op, sums, self.results.dtype, options.ddof)
+        every = self.sums.pop(group, nothing)
+        for k, ((first, last), sums) in enumerate(zip(self.spans, every, strict=True)):
+            how = (group, k) in self.inexact, self.results.dtype, options.ddof
+            made, sure = RowKernel.finished(self.rows.op, sums, rows, *how)
             self.results[group, first:last], self.sure[group, first:last] = made, sure
 
     def _groups_of(self, start: int, count: int) -> tuple[Array, list[tuple[int, int, int]]]:

@@ -9,9 +9,10 @@ what additions to the tail round away; the double and the tail of the squares' s
 * Scattered: ``state`` has the number of each element's group, int64; ``sums`` has the parts of a
   group side by side, and behind those of all columns what is in no group.
 * Rows: ``state`` has the places of rows, group after group; ``table`` has of each group where its
-  rows begin and end there, and the address of its sums: arrays of parts, each as long as a row's
-  columns. The count is of what is left out alone, below 0. Of short numbers most additions are
-  exact: then one double of a sum is read and written, and nothing of the other parts.
+  rows begin and end there, the address of its sums (arrays of parts, each as long as a row's
+  columns), and a word that is 1 afterwards if any part but the double was written. The count is of
+  what is left out alone, below 0. Of short numbers most additions are exact: then one double of a
+  sum is read and written, and nothing of the other parts.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from .program import Grouped
 
 ROWS, COLUMNS, STRIDE = range(3)
 WORDS: Final = 3
-TABLE: Final = 3  # numbers of a group of rows
+TABLE: Final = 4  # numbers of a group of rows, the last one: whether any of its sums is inexact
 HIGH, LOW, BOUND, COUNT, HIGH2, LOW2 = range(6)
 PARTS: Final = 8  # of a sum: a power of two, and of a sum of no squares half as many
 _TINY: Final = "0x0360000000000000"  # 2**-969: rounding errors of squares above are doubles
@@ -102,14 +103,18 @@ class _Adding:
             found[BOUND] = self.op("fadd", found[BOUND], missed)
         return found
 
-    def add_at(self, places: list[str], x: str) -> None:
-        """The same to sums in memory, of which only what changes is read; counts fall by NaN."""
+    def add_at(self, places: list[str], told: str, x: str) -> None:
+        """The same to sums in memory, of which only what changes is read; counts fall by NaN.
+
+        ``told`` is set where that is more than the doubles.
+        """
         zero, nan = self.constant("0x0000000000000000"), None
         if self.program.skip:
             nan = self.text.op(f"fcmp uno {self.kind} {x}, {x}")
             x = self.choose(nan, zero, x)
         error = self._begun(places[HIGH], x)
         with self._some(nan, error):
+            self.text.store("i64", "1", told)
             self._end(places[LOW], places[BOUND], error)
         if nan is not None:
             with self._some(nan):
@@ -122,6 +127,7 @@ class _Adding:
             rest = self.call("fma", x, x, negative)
             error, lost = self._begun(places[HIGH2], square), self._lost(square, x)
             with self._some(lost, error, rest):
+                self.text.store("i64", "1", told)
                 self._end(places[LOW2], places[BOUND], error, rest, lost)
 
     def _begun(self, place: str, x: str) -> str:
@@ -191,7 +197,8 @@ def emit_grouped(program: Grouped, lanes: int) -> str:
         with t.loop(0, rows) as g:
             first, last, sums = (t.load("i64", t.at("%scratch", _entry(t, g, k))) for k in range(3))
             start = t.op(f"inttoptr i64 {sums} to ptr")
-            _down_rows(t, program, (first, last), columns, stride, start)
+            told = t.at("%scratch", _entry(t, g, TABLE - 1))
+            _down_rows(t, program, (first, last), columns, stride, (start, told))
     else:
         _scattered(t, program, rows, columns)
     return function(t, ("words", "values", "state", "scratch", "out"), ())
@@ -228,9 +235,15 @@ def _entry(t: Text, group: str, number: int) -> str:
 
 
 def _down_rows(
-    t: Text, program: Grouped, rows: tuple[str, str], columns: str, stride: str, sums: str
+    t: Text,
+    program: Grouped,
+    rows: tuple[str, str],
+    columns: str,
+    stride: str,
+    given: tuple[str, str],
 ) -> None:
     """Some columns at a time, whose sums stay in the first cache."""
+    sums, told = given
     starts = [t.at(sums, t.i64("mul", columns, k), "double") for k in range(_parts(program))]
     vectors = t.i64("and", columns, -t.lanes)
     with t.loop(0, columns, _COLUMNS) as first:
@@ -239,18 +252,19 @@ def _down_rows(
         with t.loop(*rows) as j:
             row = t.i64("mul", t.load("i64", t.at("%state", j)), stride)
             line = t.at("%values", row, SCALAR[program.dtype])
-            _add_row(t, program, line, starts, (first, whole, t.lanes))
-            _add_row(t, program, line, starts, (t.maximum(first, whole), last, 1))
+            _add_row(t, program, line, (*starts, told), (first, whole, t.lanes))
+            _add_row(t, program, line, (*starts, told), (t.maximum(first, whole), last, 1))
 
 
 def _add_row(
-    t: Text, program: Grouped, line: str, starts: list[str], span: tuple[str, str, int]
+    t: Text, program: Grouped, line: str, given: tuple[str, ...], span: tuple[str, str, int]
 ) -> None:
     """Add the elements of ``line`` from one column to another, some at a time."""
+    *starts, told = given
     first, last, width = span
     scalar, kind = SCALAR[program.dtype], "double" if width == 1 else t.vector("double")
     adding = _Adding(t, kind, program)
     with t.loop(first, last, width) as i:
         x = t.load(scalar if width == 1 else t.vector(scalar), t.at(line, i, scalar), 1)
         places = [t.at(start, i, "double") for start in starts]
-        adding.add_at(places, adding.widened(x, program.dtype))
+        adding.add_at(places, told, adding.widened(x, program.dtype))
