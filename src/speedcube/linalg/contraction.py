@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from .. import dtypes
 from ..api import dot as vectors
@@ -16,6 +16,8 @@ from ..expr import build
 from ..expr.nodes import Shape
 from .blocks import are_one_block, product_in_blocks
 from .calls import as_dtype, routine, turned
+
+_FEW: Final = 8 << 20  # bytes of weights that may be of a file, too: they are read first
 
 
 def product(name: str, x: Array, y: Array, shape: Shape, *given: Any) -> Array:
@@ -164,7 +166,7 @@ def _of_file(
     dtype = dtypes.promote(x._expr.dtype, y._expr.dtype)
     if dtype not in ("float32", "float64") or not reads_files([x._expr]):
         return None
-    if y.nbytes > x.nbytes // 2 or reads_files([y._expr]):
+    if y.nbytes > x.nbytes // 2 or (y.nbytes > _FEW and reads_files([y._expr])):
         return None
     both = len(others_y)
     weights = y.transpose([*others_y, *right])

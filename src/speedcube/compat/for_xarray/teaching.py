@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any, Final
 
 import numpy as np
+from xarray.backends.zarr import ZarrStore
 from xarray.core import duck_array_ops
 from xarray.core.dataset import Dataset
 from xarray.core.dtypes import NA
@@ -30,6 +31,7 @@ def teach() -> None:
         GroupBy._flox_reduce = _with_flox(GroupBy._flox_reduce)
         for kind in (Dataset, Variable):
             kind.chunk = _with_own_grid(kind.chunk)
+        ZarrStore.set_variables = _with_even_grids(ZarrStore.set_variables)
         theirs = duck_array_ops.least_squares
         for name in _FITTING:
             module: Any = sys.modules.get(name)
@@ -63,6 +65,36 @@ def _with_own_grid(theirs: Any) -> Any:
         return theirs(self, *args, **kwargs)
 
     return chunk
+
+
+def _with_even_grids(theirs: Any) -> Any:
+    """``to_zarr`` refuses chunks that borders of Dask's cut; ours are cut as it needs them.
+
+    Whoever writes whole arrays: of what is appended or put into a region xarray knows the borders.
+    """
+
+    @wraps(theirs)
+    def set_variables(self: Any, variables: Any, *args: Any, **kwargs: Any) -> Any:
+        if not (getattr(self, "_write_region", None) or getattr(self, "_append_dim", None)):
+            variables = {name: _cut_for_zarr(one) for name, one in variables.items()}
+        return theirs(self, variables, *args, **kwargs)
+
+    return set_variables
+
+
+def _cut_for_zarr(variable: Any) -> Any:
+    """``variable`` in a grid that Zarr's chunks lie in: those it is to have, or even ones."""
+    data = variable._data
+    if not isinstance(data, Array) or 0 in data.shape:
+        return variable
+    told = variable.encoding.get("shards") or variable.encoding.get("chunks")
+    wanted = tuple(max(along) for along in data.chunks) if told is None else told
+    sizes = (wanted,) * data.ndim if isinstance(wanted, int) else wanted
+    if not isinstance(sizes, tuple) or len(sizes) != data.ndim:
+        return variable  # xarray says what is wrong with it
+    if not all(isinstance(n, int) and n > 0 for n in sizes):
+        return variable
+    return variable.copy(deep=False, data=data.rechunk(sizes))
 
 
 def _with_points(theirs: Any) -> Any:
