@@ -196,6 +196,18 @@ def _sliced(chunks: Chunks, item: Any, shape: Shape) -> Chunks:
     return tuple(axis if n else (0,) for axis, n in zip(axes, shape, strict=True))
 
 
+def taken(grid: Grid, axis: int, count: int) -> Grid:
+    """The grid of ``count`` elements along ``axis``, at whatever indices."""
+    return derived(_taken, [grid], axis, count)
+
+
+def _taken(chunks: Chunks, axis: int, count: int) -> Chunks:
+    own = chunks[axis]
+    size = count if len(own) == 1 else max(own)
+    cut = (size,) * (count // size) + ((count % size,) if count % size else ())
+    return (*chunks[:axis], cut, *chunks[axis + 1 :])
+
+
 def transposed(grid: Grid, order: tuple[int, ...]) -> Grid:
     """The grid of an array whose axis k is axis ``order[k]``."""
     return derived(_transposed, [grid], order)

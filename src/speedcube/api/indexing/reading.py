@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import AxisError, ShapeError
 from ...expr import gather
 from ...expr.nodes import Shape
 from ...expr.views import broadcast_shapes, broadcast_to
+from ...interop import chunks as grids
 from ..array import Array
 from ..sources import asarray
 from .assigning.at_once import with_numbers
@@ -15,6 +19,7 @@ from .keys import Key, check_mask, entries, lone_mask, parsed
 from .places import checked, mask_of
 from .selection import Selection
 
+_LEAST: Final = 1 << 20  # bytes of an array whose indices are looked at: of a smaller one all is read
 
 def read(array: Array, item: Any) -> Array:
     """``array[item]``, as NumPy has it; what a lone mask selects is counted when it is needed."""
@@ -28,11 +33,40 @@ def read(array: Array, item: Any) -> Array:
         return Selection(array, mask_of(asarray(mask)))
     key = parsed(items, array.shape, lambda one: mask_of(asarray(one)).places())
     base = array[key.basic]
+    one = _lone_line(key, base)
+    if one is not None and (steps := _even_steps(one, base.shape[key.axes[0]])) is not None:
+        return base[(*(slice(None),) * key.axes[0], steps)]
     indices, _ = together(key, base.shape)
     if not indices:
         return base
     expr = gather.take_several(base._expr, [one._expr for one in indices], key.axes, key.place)
-    return Array(expr, gpu=array._gpu or any(one._gpu for one in indices))
+    few = one is not None and len(one) <= base.shape[key.axes[0]]
+    hint = grids.taken(base._grid, key.axes[0], len(one)) if few else None
+    return Array(expr, gpu=array._gpu or any(one._gpu for one in indices), hint=hint)
+
+
+def _lone_line(key: Key, base: Array) -> NDArray[np.integer[Any]] | None:
+    """The only index of ``key``, where that is a line of numbers; None for what is small."""
+    if len(key.indices) != 1 or base.nbytes < _LEAST:
+        return None
+    index = key.indices[0]
+    if type(index) is not np.ndarray or index.ndim != 1 or index.dtype.kind not in "iu":
+        return None
+    return index if len(index) else None
+
+
+def _even_steps(index: NDArray[np.integer[Any]], extent: int) -> slice | None:
+    """The slice of an axis that has the indices ``index``, inside it; None where none has."""
+    first, last = int(index[0]), int(index[-1])
+    if not (0 <= first < extent and 0 <= last < extent):
+        return None
+    step = int(index[1]) - first if len(index) > 1 else 1
+    if not step or (last - first) != step * (len(index) - 1):
+        return None
+    if len(index) > 2 and not (index == np.arange(len(index)) * step + first).all():
+        return None
+    stop = last + (1 if step > 0 else -1)
+    return slice(first, stop if stop >= 0 else None, step)
 
 
 def together(key: Key, shape: Shape) -> tuple[list[Array], Shape]:
