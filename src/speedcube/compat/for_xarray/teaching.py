@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 from xarray.backends.zarr import ZarrStore
-from xarray.core import duck_array_ops
+from xarray.core import duck_array_ops, missing
 from xarray.core.dataset import Dataset
 from xarray.core.dtypes import NA
 from xarray.core.groupby import GroupBy
@@ -19,6 +19,7 @@ from ...api.array import Array
 from ...api.grouping import groupby_reduce
 from ...api.take import take
 from .fits import fitted
+from .interpolated import with_lines
 
 # Where xarray has its own function of fits, by versions.
 _FITTING: Final = ("xarray.core.duck_array_ops", "xarray.computation.fit", "xarray.core.dataset")
@@ -32,6 +33,7 @@ def teach() -> None:
         for kind in (Dataset, Variable):
             kind.chunk = _with_own_grid(kind.chunk)
         ZarrStore.set_variables = _with_even_grids(ZarrStore.set_variables)
+        missing.interpolate_variable = with_lines(missing.interpolate_variable)
         theirs = duck_array_ops.least_squares
         for name in _FITTING:
             module: Any = sys.modules.get(name)

@@ -73,7 +73,7 @@ class RowKernel:
 
         Where they are not ``inexact`` they are doubles, and nothing else of them is read.
         """
-        if not inexact and rows and op in ("sum", "mean"):
+        if not inexact and (op == "sum" or (op == "mean" and rows)):
             return exact_finished(op, sums[HIGH], rows, dtype)
         sums[COUNT] += rows
         return finished(op, sums, dtype, ddof)

@@ -43,6 +43,7 @@ Array: TypeAlias = NDArray[Any]
 LEAST: Final = 512 << 20  # bytes that groups in memory take: what is less lies there, and is faster
 MOST_ROWS: Final = 64 << 20  # bytes of the rows that are read at once
 _ENOUGH: Final = 256 << 20  # bytes that it may take at any rate
+_PLAIN: Final = 1 << 53  # integers up to here are doubles
 _SUMS: Final = ("sum", "mean", "var", "std")
 
 
@@ -105,7 +106,10 @@ class GroupedRows:
 
     @property
     def _is_summed(self) -> bool:
-        return self.op in _SUMS and np.dtype(self.source.dtype).kind == "f"
+        if self.op not in _SUMS or np.dtype(self.source.dtype).kind == "f":
+            return self.op in _SUMS
+        kind = np.dtype(self.root.dtype)  # of short integers all sums are doubles
+        return kind.kind in "biu" and self.root.shape[0] << (8 * kind.itemsize) <= _PLAIN
 
     @property
     def _step(self) -> int:
@@ -205,7 +209,7 @@ def grouped_rows(source: Through, threads: int, takes: int) -> GroupedRows | Non
     if not Options(*source.options).rows or 0 in source.shape or len(source.args) != 2:
         return None
     codes, x = source.args
-    if any(map(tiled, (codes,))) or not _is_read(op, x.dtype):
+    if any(map(tiled, (codes,))) or not _is_read(op, x.dtype, source.dtype):
         return None
     root = _in_shape_of_file(x)
     if root is None or plain(codes) is None:
@@ -217,10 +221,12 @@ def grouped_rows(source: Through, threads: int, takes: int) -> GroupedRows | Non
     return made
 
 
-def _is_read(op: str, dtype: str) -> bool:
-    """Whether elements of ``dtype`` can be added up as doubles, where they are added."""
+def _is_read(op: str, dtype: str, made: str) -> bool:
+    """Whether elements of ``dtype`` can be added up as doubles, where they are added so."""
     kind = np.dtype(dtype)
-    return op not in _SUMS or kind.kind == "f" or (kind.kind in "iu" and kind.itemsize < 8)
+    if op not in _SUMS or (op == "sum" and np.dtype(made).kind != "f"):
+        return True
+    return kind.kind == "f" or (kind.kind in "iu" and kind.itemsize < 8)
 
 
 def _in_shape_of_file(x: Expr) -> Expr | None:
