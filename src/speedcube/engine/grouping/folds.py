@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -53,6 +54,58 @@ def each_group(
     return results
 
 
+def _each_row(
+    codes: AllElements,
+    x: AllElements,
+    options: Options,
+    fold: Callable[[Array], Array],
+    empty: Any,
+    dtype: Any,
+) -> Array:
+    """``fold`` of the rows of each group as they lie; ``empty`` stands for none."""
+    members, held = members_of(codes, options.groups), x.held().reshape(x.root.shape)
+    results = np.full((options.groups, held.shape[1]), empty, dtype)
+
+    def of_group(g: int) -> None:
+        places = members.of(g)
+        first, last = int(places[0]), int(places[-1]) + 1
+        together = last - first == len(places)  # they rise
+        results[g] = fold(held[first:last] if together else held[places])
+
+    x.each(of_group, members.present.tolist() if held.shape[1] else [])
+    return results
+
+
+# By whether the least one is meant, and whether NaN is left out.
+_EXTREMES: Final = {
+    (True, False): np.minimum,
+    (False, False): np.maximum,
+    (True, True): np.fmin,
+    (False, True): np.fmax,
+}
+
+
+def _extreme_row(least: bool, skip: bool, rows: Array) -> Array:
+    """The least or greatest of each column; -0 is below 0, which NumPy takes for the same."""
+    if rows.dtype.kind != "f":
+        return np.asarray(_EXTREMES[least, False].reduce(rows, axis=0))
+    with np.errstate(invalid="ignore"):
+        found = np.asarray(_EXTREMES[least, skip].reduce(rows, axis=0))
+    zeros = np.flatnonzero(found == 0)
+    if len(zeros):
+        some = rows[:, zeros]
+        meant = ((some == 0) & (np.signbit(some) == least)).any(axis=0)
+        found[zeros] = np.where(meant == least, rows.dtype.type(-0.0), rows.dtype.type(0))
+    return one_nan(found)
+
+
+def _numbers_row(rows: Array) -> Array:
+    """How many elements of each column are no NaN."""
+    if rows.dtype.kind != "f":
+        return np.full(rows.shape[1], len(rows))
+    return len(rows) - np.isnan(rows).sum(axis=0)
+
+
 def _keys(values: Array, first: bool, skip: bool) -> Array:
     """Integers whose least is the element that is meant: by value, -0 below 0.
 
@@ -75,6 +128,9 @@ def extremes(op: str, codes: AllElements, x: AllElements, options: Options) -> A
     """The elements, or places, of each group that come first by value or by place."""
     if can_pass(op, x, options):
         return foremost(op, codes, x, options)
+    if options.rows and op in ("min", "max"):
+        fold_rows = partial(_extreme_row, op == "min", options.skip)
+        return _each_row(codes, x, options, fold_rows, nothing(x.dtype), x.dtype)
     by_place, value = op in ("first", "last"), not op.startswith("arg")
     dtype: Any = x.dtype if value else np.dtype(np.int64)
     floats = x.dtype.kind == "f"
@@ -109,12 +165,7 @@ def numbers(codes: AllElements, x: AllElements, options: Options) -> Array:
     """How many elements of each group are no NaN."""
     if not options.rows:
         return numbers_in_lines(codes, x, options)
-
-    def fold(values: Array, members: Members, places: Array) -> Array:
-        known = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(values.shape, bool)
-        return np.add.reduceat(known.astype(np.int64), members.starts, axis=1)
-
-    return each_group(codes, x, options, fold, 0, np.int64)
+    return _each_row(codes, x, options, _numbers_row, 0, np.int64)
 
 
 def sorted_groups(codes: AllElements, x: AllElements, options: Options) -> Array:
