@@ -33,7 +33,7 @@ from .made.cells import plain
 from .made.grouped import GroupedRows, grouped_rows
 from .made.later import Make, Weigh, read_later
 from .made.pieced import PiecedBlocks, has_large_chunks, pieced_blocks
-from .made.reduced import ReducedBlocks, reduced_blocks
+from .made.reduced import ReducedBlocks, put_beside, reduced_blocks
 from .made.scanned import ScanBlocks, scan_blocks
 from .ordered.lines import LineBlocks
 from .ordered.long import SortedBlocks, can_be_walked
@@ -87,6 +87,8 @@ def made_boxwise(
                     found[name] = Tiled(made, source.dtype), 0
         if not found:
             return roots
+        made_of = (one.tiles for one, _ in found.values() if isinstance(one, Tiled))
+        put_beside([one for one in made_of if isinstance(one, ReducedBlocks)])
         roots = reading(roots, nodes, found)
 
 

@@ -66,8 +66,8 @@ class Cells:
         else:
             run_store(prepare(stage, stage.parts[0], None), inputs, share, Stop())
 
-    def _stage(self, root: Expr) -> Stage:
-        """The stage of a box, whose elements are those of ``root``."""
+    def _stage(self, root: Expr, number: int) -> Stage:
+        """The stage of a box of the root of this ``number``, whose elements are those of ``root``."""
         return Stage(root, None, (), (Part(root, (), None, 0, 0),), "one")
 
     def bytes_of(self, extents: tuple[int, ...]) -> int:
@@ -87,7 +87,8 @@ class Cells:
                 if len(self._stages) >= _KERNELS:
                     self._stages.clear()
                 roots = (block.root,) if len(self.roots) == 1 else _args(block.root)
-                self._stages[key] = block, list(map(self._stage, roots))
+                stages = [self._stage(root, k) for k, root in enumerate(roots)]
+                self._stages[key] = block, stages
             return self._stages[key]
 
 

@@ -7,6 +7,9 @@ of them reads, by whoever reads them, and are gone after that.
 from __future__ import annotations
 
 import math
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
@@ -31,7 +34,10 @@ from .later import Later, Make, Weigh, read_later
 Array: TypeAlias = NDArray[Any]
 
 LEAST: Final = 64 << 20  # bytes of results: what is less lies in memory, and is made once
-MOST_KEPT: Final = 256 << 20  # the same of results that are few beside what they read
+MOST_KEPT: Final = 128 << 20  # the same of results that are few beside what they read
+MOST_BESIDE: Final = 4  # reductions of what is read
+MOST_WAITING: Final = 8  # boxes of which some results were not asked for
+MOST_LOST: Final = 8  # of them that were made for nothing, until that ends
 _FEWER: Final = 0.25
 MOST_CELL: Final = 64 << 20  # bytes that a box of results reads
 _OPS: Final = frozenset(
@@ -40,14 +46,16 @@ _OPS: Final = frozenset(
 
 
 class ReducedCells(Cells):
-    """Results of ``source``, whose elements are those of ``root``, in boxes that move."""
+    """Results of ``sources``, whose elements are those of ``roots``, in boxes that move."""
 
-    def __init__(self, source: Reduced, root: Expr, axes: list[int]) -> None:
-        super().__init__([root], axes)
-        self._source, self._worker = source, Worker(Stop())
+    def __init__(
+        self, sources: Sequence[Reduced], roots: Sequence[Expr], axes: Sequence[int]
+    ) -> None:
+        super().__init__(roots, axes)
+        self._sources, self._worker = sources, Worker(Stop())
 
-    def _stage(self, root: Expr) -> Stage:
-        source = replace(self._source, arg=root, keepdims=False)
+    def _stage(self, root: Expr, number: int) -> Stage:
+        source = replace(self._sources[number], arg=root, keepdims=False)
         return Stage(root, source, source.axes, (Part(root, (), None, 0, 0),), "one")
 
     def _run(self, stage: Stage, inputs: dict[int, Array], share: Array) -> None:
@@ -66,7 +74,8 @@ class ReducedBlocks:
         self.shape = source.shape
         steps = _steps(source, root)
         cut = [k for k in self._kept if steps[k][0] < root.shape[k]]
-        self._cells = ReducedCells(source, root, cut)
+        self._cells = ReducedCells([source], [root], cut)
+        self.cut, self.beside = cut, Beside([self])
         sizes = zip(root.shape, steps, strict=True)
         self.chunks = self._beside([min(n, step) for n, (step, _) in sizes], 1)
         self.begins = self._beside([first % step for step, first in steps], 0)
@@ -97,7 +106,9 @@ class ReducedBlocks:
         """Bytes of what a box of results is made of, and theirs once more."""
         extents = self._item(tuple(slice(0, min(n, c), 1) for n, c in self._sizes()))
         read = self._cells.bytes_of(tuple(one.stop for one in extents))
-        results = math.prod(self.chunks) * dtypes.itemsize(self.source.dtype)
+        results = math.prod(self.chunks) * sum(
+            dtypes.itemsize(one.source.dtype) for one in self.beside.each
+        )
         inner = sum(getattr(one, "working_bytes", 0) for one in readers_in([self.root]))
         return 2 * read + 2 * results + inner
 
@@ -115,10 +126,12 @@ class ReducedBlocks:
         item = self._item(box)
         results = out.reshape([len(range(*one.indices(one.stop))) for one in self._along(item)])
         if all(one.step == 1 for one in item):
-            self._cells.make(item, [results])
+            if not self.beside.give(self, item, results):
+                self._cells.make(item, [results])
             return
         part = push(self.root, views.indexed(self.root.shape, item))
-        ReducedCells(self.source, part, []).make(tuple(slice(0, n) for n in part.shape), [results])
+        cells = ReducedCells([self.source], [part], [])
+        cells.make(tuple(slice(0, n) for n in part.shape), [results])
 
     def _along(self, item: Box) -> list[slice]:
         return [item[k] for k in self._kept]
@@ -130,6 +143,59 @@ class ReducedBlocks:
         return tuple(
             slice(0, n, 1) if k in axes else next(places) for k, n in enumerate(self.root.shape)
         )
+
+
+class Beside:
+    """Reductions of the same boxes of the same files: what one reads is reduced for all of them.
+
+    So a mean of what is no NaN, a sum over a count, decodes each chunk once. Boxes of which nobody
+    asked for the rest are few, or it is made no more.
+    """
+
+    def __init__(self, each: Sequence[ReducedBlocks]) -> None:
+        self.each, self._lock = tuple(each), threading.Lock()
+        self._cells: ReducedCells | None = None
+        self._made: OrderedDict[object, dict[int, Array]] = OrderedDict()
+        self._lost = 0
+
+    def give(self, one: ReducedBlocks, item: Box, out: Array) -> bool:
+        """Put the results ``item`` of ``one`` into ``out``; whether that was done."""
+        if len(self.each) == 1 or self._lost > MOST_LOST:
+            return False
+        own = next(k for k, other in enumerate(self.each) if other is one)
+        key = tuple((along.start, along.stop) for along in item)
+        with self._lock:
+            there = self._made.get(key, {})
+            known = there.pop(own, None)
+            if not there:
+                self._made.pop(key, None)
+            if self._cells is None:
+                sources, roots = zip(*((x.source, x.root) for x in self.each), strict=True)
+                self._cells = ReducedCells(sources, roots, one.cut)
+        if known is not None:
+            out[...] = known
+            return True
+        every = [out if x is one else np.empty(out.shape, x.source.dtype) for x in self.each]
+        self._cells.make(item, every)
+        with self._lock:
+            self._made[key] = {k: x for k, x in enumerate(every) if k != own}
+            while len(self._made) > MOST_WAITING:
+                self._made.popitem(last=False)
+                self._lost += 1
+        return True
+
+
+def put_beside(found: Sequence[ReducedBlocks]) -> None:
+    """Tell those of ``found`` that reduce the same boxes of the same files of each other."""
+    alike: dict[object, list[ReducedBlocks]] = {}
+    for one in found:
+        files = frozenset(id(leaf.source) for leaf in tiled(one.root))
+        grid = one.root.shape, one.source.axes, one.source.keepdims, one.chunks, one.begins
+        alike.setdefault((files, grid), []).append(one)
+    for some in alike.values():
+        beside = Beside(some[:MOST_BESIDE])
+        for one in beside.each:
+            one.beside = beside
 
 
 def _steps(source: Reduced, root: Expr) -> list[tuple[int, int]]:
