@@ -398,3 +398,36 @@ def test_masks_that_are_not_nan_stay(tmp_path: Path) -> None:
     how: Any = {"chunks": {}, "consolidated": False, "chunked_array_type": "speedcube"}
     want = np.where(data == 5.0, np.nan, data)
     np.testing.assert_array_equal(xr.open_zarr(tmp_path / "x.zarr", **how).t.values, want)
+
+
+@pytest.mark.parametrize("chunks", [None, (7, 5, 3), 4])
+def test_to_zarr_has_the_chunks_that_are_asked_for(tmp_path: Path, chunks: Any) -> None:
+    cut = {"time": (9, 3, 28), "y": (2, 4), "x": (5, 3)}
+    made = (dataset()[["v"]] * 2).chunk(cut, chunked_array_type="speedcube").drop_encoding()
+    encoding = None if chunks is None else {"v": {"chunks": chunks}}
+    made.to_zarr(tmp_path / "a.zarr", encoding=encoding, consolidated=False)
+    there = xr.open_zarr(tmp_path / "a.zarr", chunks=None, consolidated=False)
+    assert there.v.encoding["chunks"] == {None: (28, 4, 5), 4: (4, 4, 4)}.get(chunks, chunks)
+    xr.testing.assert_equal(there.load(), (dataset()[["v"]] * 2).load())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("down", [False, True])
+def test_straight_lines_between_places_are_scipys(dtype: str, down: bool) -> None:
+    d = labelled(DATA.astype(dtype))
+    d = d.isel(y=slice(None, None, -1)) if down else d
+    ours = d.chunk(time=7, chunked_array_type="speedcube")
+    for places in (
+        {"y": [-1.0, 0.0, 3.3, 10.0, 11.0]},
+        {"y": [1.0], "x": np.linspace(0, 7, 20)},
+        {"x": xr.DataArray([0.5, 2.5], dims="p")},
+        {"y": 3.25},
+    ):
+        found, want = ours.interp(places), d.interp(places)
+        assert isinstance(found.data, sc.Array)
+        assert found.dims == want.dims
+        assert found.dtype == dtype
+        tight = 1e-6 if dtype == "float32" else 0
+        np.testing.assert_allclose(found.values, want.values, rtol=0, atol=tight)
+    grid = ours.interp({"y": [1.0, 5.0]}).data.chunks
+    assert grid[0] == ours.data.chunks[0]

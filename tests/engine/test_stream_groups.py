@@ -26,6 +26,8 @@ DATA: Final[dict[str, Any]] = {
     "normal": NORMAL,
     "special": SPECIAL,
     "special float32": np.where(SPECIAL > 1e300, 3e38, SPECIAL).astype("f4"),
+    "wide float32": (NORMAL * 10 ** _RNG.uniform(-30, 8, NORMAL.shape)).astype("f4"),
+    "even float32": (np.rint(NORMAL * 64) / 64).astype("f4"),
     "int16": (NORMAL * 9).astype("i2"),
     "int64": _RNG.integers(-(2**60), 2**60, NORMAL.shape),
     "uint8": (NORMAL * 9).astype("u1"),
@@ -36,8 +38,8 @@ FUNCS: Final = (
     *("nansum", "nanmean", "nanstd", "nanmin", "nanmax", "nanfirst", "nanlast"),
 )
 HELD: Final = {  # what lies in memory all the same: integers of 64 bits are no doubles
-    *((name, func) for name in ("int64", "bools") for func in FUNCS[:4]),
-    *((name, f"nan{func}") for name in ("int64", "bools") for func in ("sum", "mean", "std")),
+    *((name, func) for name in ("int64", "bools") for func in FUNCS[1:4]),
+    *((name, f"nan{func}") for name in ("int64", "bools") for func in ("mean", "std")),
     *((name, "count") for name in ("int16", "int64", "uint8", "bools")),  # of keys alone
 }
 

@@ -86,6 +86,29 @@ def test_moving_means_of_much_keep_to_the_promise(
     assert "blocks" in str(plan)
 
 
+def test_a_mean_of_windows_around_nan_reads_each_chunk_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = np.where(DATA > 1, np.nan, DATA)
+    np.save(tmp_path / "x.npy", data)
+    read: list[Any] = []
+
+    def counted(self: Any, box: Any, out: Any, plain: Any = NpyFile.read) -> None:
+        read.append(out.nbytes)
+        plain(self, box, out)
+
+    monkeypatch.setattr(NpyFile, "read", counted)
+
+    def coarse(x: Any) -> Any:
+        return sc.nanmean(x.reshape(30, 2, 11, 37), axis=1) * 2
+
+    want = coarse(sc.asarray(data)).compute(on="core")
+    for on in ("core", "cores:2"):
+        read.clear()
+        assert_same(coarse(sc.open(tmp_path / "x.npy")).compute(on=on), want)
+        assert sum(read) <= data.nbytes
+
+
 @pytest.mark.parametrize(
     ("size", "axis"),
     [((2, 3, 4), None), (3, 1), ((2, 2), (1, 1)), (11, 1), ((2, 3), (2, 0)), (0, 1)],

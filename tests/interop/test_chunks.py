@@ -158,6 +158,26 @@ def test_an_operation(name: str) -> None:
     assert ours.chunks == wanted.chunks
 
 
+def test_lists_of_places_leave_the_other_axes_cut() -> None:
+    x = sc.ones((90, 40, 100), chunks=(9, 40, 30))
+    assert x[:, [3, 1, 7]].chunks == ((9,) * 10, (3,), (30, 30, 30, 10))
+    assert x[np.arange(90)[::-1]].chunks == x[::-1].chunks
+    assert x[:, np.arange(4, 30, 3)].chunks == ((9,) * 10, (9,), (30, 30, 30, 10))
+    uneven = np.delete(np.arange(100), 3)
+    assert x[..., uneven].chunks == ((9,) * 10, (40,), (30, 30, 30, 9))
+
+
+@pytest.mark.parametrize("places", [[0], [5, 3, 1], [-1, 0, 1], [0, 1, 2], [7, 7], [2, 4, 6, 9]])
+def test_lists_of_places_are_numpys_whether_slices_have_them_or_not(places: list[int]) -> None:
+    data = np.arange(90 * 40 * 100.0).reshape(90, 40, 100)
+    x, index = sc.asarray(data), np.array(places)
+    keys = [(index,), (slice(None), index), (..., index), (3, index), (index, None, 2)]
+    for key in (*keys, (3, slice(None), index), (None, index)):
+        np.testing.assert_array_equal(x[key].compute(), data[key])
+    with pytest.raises(IndexError):
+        x[np.array([80, 90])].compute()
+
+
 def test_where_dask_cannot_reshape() -> None:
     """Dask raises; we know the elements, and give the grid a new array would have."""
     with pytest.raises(NotImplementedError):

@@ -41,3 +41,15 @@ def test_two_files_and_matrices_are_left_to_a_library(tmp_path: Path) -> None:
     for made in (sc.einsum("tyx,xk->tyk", x, np.ones((300, 2))), sc.einsum("tyx,tyx->t", x, x + 1)):
         assert made.shape[0] == 40
     assert "library" in str(sc.einsum("tyx,xk->tyk", x, np.ones((300, 2))).plan())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_with_a_map_of_the_same_file(tmp_path: Path, dtype: str) -> None:
+    data = DATA.astype(dtype)
+    sc.asarray(data).to_zarr(tmp_path / "x.zarr", chunks=(9, 200, 300), codecs=["zstd"])
+    x = sc.open(tmp_path / "x.zarr")
+    made = sc.einsum("tyx,yx->t", x, x[3])
+    assert "library" not in str(made.plan())
+    assert made.plan().peak_bytes < 10 * data[:9].nbytes + 2e8
+    want = np.einsum("tyx,yx->t", data.astype("f8"), data[3].astype("f8"))
+    np.testing.assert_allclose(made.compute(), want, rtol=1e-6 if dtype == "float32" else 1e-12)

@@ -33,9 +33,11 @@ def read(array: Array, item: Any) -> Array:
         return Selection(array, mask_of(asarray(mask)))
     key = parsed(items, array.shape, lambda one: mask_of(asarray(one)).places())
     base = array[key.basic]
-    one = _lone_line(key, base)
-    if one is not None and (steps := _even_steps(one, base.shape[key.axes[0]])) is not None:
-        return base[(*(slice(None),) * key.axes[0], steps)]
+    one = _lone_line(key)
+    if one is not None and base.nbytes >= _LEAST:
+        steps = _even_steps(one, base.shape[key.axes[0]])
+        if steps is not None:
+            return base[(*(slice(None),) * key.axes[0], steps)]
     indices, _ = together(key, base.shape)
     if not indices:
         return base
@@ -45,9 +47,9 @@ def read(array: Array, item: Any) -> Array:
     return Array(expr, gpu=array._gpu or any(one._gpu for one in indices), hint=hint)
 
 
-def _lone_line(key: Key, base: Array) -> NDArray[np.integer[Any]] | None:
-    """The only index of ``key``, where that is a line of numbers; None for what is small."""
-    if len(key.indices) != 1 or base.nbytes < _LEAST:
+def _lone_line(key: Key) -> NDArray[np.integer[Any]] | None:
+    """The only index of ``key``, where that is a line of numbers along the axis that it takes."""
+    if len(key.indices) != 1 or key.place != key.axes[0]:
         return None
     index = key.indices[0]
     if type(index) is not np.ndarray or index.ndim != 1 or index.dtype.kind not in "iu":

@@ -32,6 +32,8 @@ _KERNELS: Final = 8  # of blocks that differ in more than where they lie: border
 class Cells:
     """The elements of ``roots``, which have one shape, in boxes of it that move along ``axes``."""
 
+    as_they_are = True  # what is made are elements, not what is made of them
+
     def __init__(self, roots: Sequence[Expr], axes: Sequence[int]) -> None:
         self.roots = tuple(roots)
         first = self.roots[0]
@@ -45,7 +47,7 @@ class Cells:
     def make(self, item: Item, out: Sequence[Array]) -> None:
         """The elements ``item`` of each root into its one of ``out``, which is C-contiguous."""
         block = self._finder.at(item)
-        if _is_read_as_it_lies(block):
+        if self.as_they_are and _is_read_as_it_lies(block):
             block.reads[0].source.tiles.read(block.reads[0].box, out[0])
             return
         like, stages = self._known(block)

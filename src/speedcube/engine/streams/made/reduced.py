@@ -48,6 +48,8 @@ _OPS: Final = frozenset(
 class ReducedCells(Cells):
     """Results of ``sources``, whose elements are those of ``roots``, in boxes that move."""
 
+    as_they_are = False
+
     def __init__(
         self, sources: Sequence[Reduced], roots: Sequence[Expr], axes: Sequence[int]
     ) -> None:
