@@ -202,8 +202,7 @@ def taken(grid: Grid, axis: int, count: int) -> Grid:
 
 
 def _taken(chunks: Chunks, axis: int, count: int) -> Chunks:
-    own = chunks[axis]
-    size = count if len(own) == 1 else max(own)
+    size = count if len(chunks[axis]) == 1 else max(chunks[axis])
     cut = (size,) * (count // size) + ((count % size,) if count % size else ())
     return (*chunks[:axis], cut, *chunks[axis + 1 :])
 

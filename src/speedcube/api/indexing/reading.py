@@ -19,7 +19,10 @@ from .keys import Key, check_mask, entries, lone_mask, parsed
 from .places import checked, mask_of
 from .selection import Selection
 
-_LEAST: Final = 1 << 20  # bytes of an array whose indices are looked at: of a smaller one all is read
+_LEAST: Final = (
+    1 << 20
+)  # bytes of an array whose indices are looked at: of a smaller one all is read
+
 
 def read(array: Array, item: Any) -> Array:
     """``array[item]``, as NumPy has it; what a lone mask selects is counted when it is needed."""
@@ -42,8 +45,9 @@ def read(array: Array, item: Any) -> Array:
     if not indices:
         return base
     expr = gather.take_several(base._expr, [one._expr for one in indices], key.axes, key.place)
-    few = one is not None and len(one) <= base.shape[key.axes[0]]
-    hint = grids.taken(base._grid, key.axes[0], len(one)) if few else None
+    hint = None
+    if one is not None and len(one) <= base.shape[key.axes[0]]:
+        hint = grids.taken(base._grid, key.axes[0], len(one))
     return Array(expr, gpu=array._gpu or any(one._gpu for one in indices), hint=hint)
 
 

@@ -1,4 +1,4 @@
-"""Files interpolated along an axis, block after block: two neighbours of each place, and no more."""
+"""Files interpolated along an axis, block after block: two neighbours of each place, no more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Line: TypeAlias = NDArray[np.float64]
 
 
 def with_lines(theirs: Callable[..., Any]) -> Callable[..., Any]:
-    """xarray's function for one step of ``interp``, which leaves straight lines of ours to us.
+    """What xarray calls for one step of ``interp``, which leaves straight lines of ours to us.
 
     SciPy's `interp1d` copies a block three times. The numbers are its own, bit for bit.
     """
@@ -68,4 +68,4 @@ def between(values: NDArray[Any], x: Line, at: Line) -> NDArray[Any]:
     slope *= at - x[below]
     slope += low
     slope[..., ~((at >= x[0]) & (at <= x[-1]))] = np.nan
-    return slope.astype(values.dtype, copy=False)
+    return np.asarray(slope.astype(values.dtype, copy=False))

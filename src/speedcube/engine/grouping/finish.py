@@ -123,10 +123,10 @@ def exact_finished(op: str, sums: Array, count: int, dtype: Any) -> tuple[Array,
     """The same of ``sums`` of ``count`` numbers that are exactly these doubles."""
     with np.errstate(all="ignore"):
         if op == "sum":
-            return sums.astype(dtype), np.True_
+            return sums.astype(dtype), np.array(True)
         result = sums / count
         if dtype == np.float64:
-            return result, np.True_
+            return result, np.array(True)
         found = (result * (1 - _NEAR)).astype(dtype)
         sure = found == (result * (1 + _NEAR)).astype(dtype)
         few = np.flatnonzero(~sure)

@@ -103,7 +103,7 @@ def _numbers_row(rows: Array) -> Array:
     """How many elements of each column are no NaN."""
     if rows.dtype.kind != "f":
         return np.full(rows.shape[1], len(rows))
-    return len(rows) - np.isnan(rows).sum(axis=0)
+    return np.asarray(len(rows) - np.isnan(rows).sum(axis=0))
 
 
 def _keys(values: Array, first: bool, skip: bool) -> Array:

@@ -69,7 +69,7 @@ class Cells:
             run_store(prepare(stage, stage.parts[0], None), inputs, share, Stop())
 
     def _stage(self, root: Expr, number: int) -> Stage:
-        """The stage of a box of the root of this ``number``, whose elements are those of ``root``."""
+        """The stage of a box whose elements are those of ``root``, of the root of this number."""
         return Stage(root, None, (), (Part(root, (), None, 0, 0),), "one")
 
     def bytes_of(self, extents: tuple[int, ...]) -> int:
