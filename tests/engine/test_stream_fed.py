@@ -15,6 +15,7 @@ from speedcube import errors
 from speedcube.engine import machine
 from speedcube.engine.boxes import Stop
 from speedcube.engine.streams import along, fed, reading, worker
+from speedcube.engine.streams.lines import place_of
 from speedcube.interop.readers import npy
 from speedcube.plan import streams
 from speedcube.plan.reads import BlockRoom
@@ -248,7 +249,7 @@ def test_tiles_of_columns_lie_in_one_chunk(tmp_path: Path) -> None:
     assert lengths == {8, 2}  # half of a chunk of 16; the last one has 10 rows
     begins = [one.start for one in streams.cuts_of(x[5:]._expr, room)[0]]
     assert begins == [0, 3, *range(11, 85, 8)]
-    place = fed._place(BlockFinder(x._expr, [0, 1]).at((slice(24, 32), slice(3, 4), slice(0, 37))))
+    place = place_of(BlockFinder(x._expr, [0, 1]).at((slice(24, 32), slice(3, 4), slice(0, 37))))
     assert place == (str(tmp_path / "x.zarr/c/1/0/0"), (8 * 11 + 3) * 296, 8, 11 * 296)
 
 

@@ -29,6 +29,7 @@ from ..tasks import Inputs
 from .adding import add, can_add
 from .fed import Feed
 from .own import PIECE, Item, Own, pieces, places
+from .rounding import rounded
 from .sums import Bounded, finished, given, nothing
 from .takers import Taker
 
@@ -55,17 +56,17 @@ class PartSums(Joint):
         assert isinstance(source, Reduced)
         if not all(isinstance(one, PartSums) for one in parts):
             return _by_records(stage, parts, np.arange(size))
-        result, failed = np.empty(size, source.dtype), list[Array]()
+        result, certain = np.empty(size, source.dtype), np.empty(size, np.bool_)
         for first in range(0, size, PIECE):
             here = slice(first, first + PIECE)
+            each = [[one.sums[k].flat(here) for one in parts] for k in range(len(self.sums))]
+            if rounded(source.op, each[0], source.count, result[here], certain[here]):
+                continue
             with np.errstate(all="ignore"):
-                totals = [
-                    _total([one.sums[k].flat(here) for one in parts]) for k in range(len(self.sums))
-                ]
+                totals = [_total(some) for some in each]
             made = finished(source.op, totals, source.count, source.ddof, source.dtype)
-            result[here], certain = made
-            failed.append(first + np.flatnonzero(~certain))
-        wanted = np.concatenate(failed)
+            result[here], certain[here] = made
+        wanted = np.flatnonzero(~certain)
         for first in range(0, len(wanted), _AT_ONCE):
             some = wanted[first : first + _AT_ONCE]
             result[some] = _by_records(stage, parts, some)

@@ -7,11 +7,12 @@ The GIL is released meanwhile.
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, lru_cache, partial
-from itertools import groupby, islice, product
+from functools import cache, lru_cache
+from itertools import islice
 from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
@@ -24,24 +25,20 @@ from ...kernel.cache import kernel_cache
 from ...kernel.llvm.compile import QUICK, NativeKernel, build, load
 from ...kernel.llvm.files.pieces import DONE, FAILURES, PiecesOfFile
 from ...kernel.llvm.simd import targets
-from ...plan.reads import BlockRoom, StreamBlock, chunk_along
+from ...plan.reads import BlockRoom, StreamBlock
 from ...plan.stages import Stage
-from ...plan.streams import BlockFinder, cuts_of, is_quick, tiled
+from ...plan.streams import is_quick, tiled
 from ..boxes import Box, Stop, result_boxes
 from ..cpu import Caller, address_of, calling
 from ..prepare import prepare_folded, prepare_many
+from .apart import Apart
+from .lines import LEAST, At, evenly, lines, pieces_of, place_of, with_pieces_apart
 from .reading import buffers_kept
 
 Array: TypeAlias = NDArray[Any]
 Item: TypeAlias = tuple[slice, ...]
 TILE: Final = 1 << 20  # bytes: a core's cache holds it
 _MOST: Final = 64  # tiles of one call, so that Ctrl-C gets a turn
-_LEAST: Final = 4  # that are worth one
-
-
-At: TypeAlias = Callable[[int], StreamBlock]
-# A file, and of a tile the byte of it where it begins, how many pieces it has, how far apart.
-Place: TypeAlias = tuple[str, int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +47,7 @@ class Feed:
 
     ``at`` gives each. It is read into ``memory``, which ``inputs`` has as what the first one reads.
     ``start``: where the first one begins, ``step``: how far the next is. Each has ``pieces``, which
-    lie ``apart``.
+    have ``size`` bytes, and lie ``apart``.
     """
 
     at: At
@@ -59,6 +56,7 @@ class Feed:
     start: int
     step: int
     pieces: int
+    size: int
     apart: int
     memory: Array
     inputs: Mapping[int, Array]
@@ -69,8 +67,8 @@ class Feed:
 
         How many tiles were read whole, and computed; and how many results the kernel left.
         """
-        size, count = self.memory.nbytes // self.pieces, self.count
-        piece = [self.handle, self.start, self.apart, size, size, self.pieces]
+        count, further = self.count, self.memory.nbytes // self.pieces
+        piece = [self.handle, self.start, self.apart, self.size, further, self.pieces]
         words = np.array([*piece, self.step, 0, count, step, 0, 0], np.int64)
         function: Any = call.function
         kernel = ctypes.cast(function, ctypes.c_void_p).value or 0
@@ -104,11 +102,14 @@ def left_of(takers: Sequence[Any], root: Expr, inputs: Any, stop: Stop) -> list[
     taken = 0
     tiles: Any = _only(root).tiles
     with buffers_kept() as buffers, _file_kept(tiles.opened) as opened:
-        for at, count in _lines(root, takers[0].tile_room(root, TILE)):
+        room, apart = takers[0].tile_room(root, TILE), Apart(pieces_of)
+        for at, count in lines(root, room):
+            wider = with_pieces_apart(at, apart) if room.down >= 0 else at
             k = 0
             while k < count and not stop.is_set():
-                memory = buffers.take(at(k).reads[0].memory.shape, at(k).reads[0].source.dtype)
-                numbers, end = _given(takers[0], at, k, count, memory, inputs, stop, opened)
+                it = wider(k).reads[0].memory
+                memory = buffers.take(it.shape, it.dtype)
+                numbers, end = _given(takers[0], wider, k, count, memory, inputs, stop, opened)
                 buffers.give(memory)
                 taken += end - k - len(numbers)
                 if not taken:
@@ -165,79 +166,21 @@ def _given(
 ) -> tuple[Sequence[int], int]:
     """Give tiles from ``k`` on to ``taker``: the numbers of those it left, and the next one."""
     first = at(k)
-    here = _place(first)
-    step, most = _evenly(at, k, here, min(count - k, _MOST)) if here else (0, 0)
-    if here is None or most < _LEAST:
+    here = place_of(first)
+    step, most = evenly(at, k, here, min(count - k, _MOST)) if here else (0, 0)
+    if here is None or most < LEAST:
         return (k,), k + 1
     end = k + most
     try:
         handle = opened(here[0])
     except (OSError, DataFileError):
         return range(k, end), end  # who reads it block by block knows what that means
-    known = {**inputs, id(first.reads[0].memory): memory}
-    place = handle, here[1], step, *here[2:]
+    read = first.reads[0]
+    known = {**inputs, id(read.memory): memory}
+    size = math.prod(one.stop - one.start for one in read.box) * memory.itemsize // here[2]
+    place = handle, here[1], step, here[2], size, here[3]
     feed = Feed(lambda j: at(k + j), most, *place, memory, known, stop)
     return [k + j for j in taker.fed(feed)], end
-
-
-def _lines(root: Expr, room: BlockRoom) -> Iterator[tuple[At, int]]:
-    """The tiles of ``root``: those of one shape that follow one another along an axis.
-
-    That is the one along which a tile is several pieces, so that their results stay in the cache:
-    where there are some tiles along it, and in one file.
-    """
-    cuts = cuts_of(root, room)
-    long = [k for k, along in enumerate(cuts) if len(along) > 1]
-    finder, last = BlockFinder(root, long), max(long, default=0)
-    first = room.down if room.down in long and _follow(root, room.down, cuts) else last
-    for some in _alike(cuts[first]):
-        here = [some if k == first else along for k, along in enumerate(cuts)]
-        axis = first if len(some) >= _LEAST else last
-        others = [along[:1] if k == axis else along for k, along in enumerate(here)]
-        for item, line in product(product(*others), _alike(here[axis])):
-            before, behind = item[:axis], item[axis + 1 :]
-            yield partial(_block, finder, before, line, behind), len(line)
-
-
-def _block(
-    finder: BlockFinder, before: Item, line: Sequence[slice], behind: Item, k: int
-) -> StreamBlock:
-    return finder.at((*before, line[k], *behind))
-
-
-def _follow(root: Expr, down: int, cuts: Sequence[Sequence[slice]]) -> bool:
-    """Whether some tiles of ``cuts`` along ``down`` lie in one chunk."""
-    rows = cuts[down][0].stop - cuts[down][0].start
-    return all(chunk_along(leaf, down)[0] >= _LEAST * rows for leaf in tiled(root))
-
-
-def _alike(along: Sequence[slice]) -> list[list[slice]]:
-    """Those ``along`` an axis that are as long as the one before, together."""
-    return [list(some) for _, some in groupby(along, key=lambda one: one.stop - one.start)]
-
-
-def _place(block: StreamBlock) -> Place | None:
-    if len(block.reads) != 1:
-        return None
-    tiles: Any = block.reads[0].source.tiles
-    place: Place | None = tiles.lies_at(block.reads[0].box)
-    return place
-
-
-def _evenly(at: At, k: int, here: Place, most: int) -> tuple[int, int]:
-    """How far the next tile is from the one ``here``, and how many are so: ``most`` or fewer."""
-    if most < 2 or at(k + 1).root is not at(k).root:
-        return 0, 1
-    second = _place(at(k + 1))
-    if second is None or (second[0], *second[2:]) != (here[0], *here[2:]):
-        return 0, 1
-    step = second[1] - here[1]
-    while most > 2 and _place(at(k + most - 1)) != (
-        *(here[0], here[1] + (most - 1) * step),
-        *here[2:],
-    ):
-        most = (most + 1) // 2
-    return step, most
 
 
 def reduces(stage: Stage) -> bool:

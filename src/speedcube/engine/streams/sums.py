@@ -8,6 +8,10 @@ all its digits where it is not.
 
 from __future__ import annotations
 
+import math
+import weakref
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -15,6 +19,7 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...kernel.llvm.many.nest import SENTINEL
+from ...plan.streams import BLOCK
 
 Array: TypeAlias = NDArray[Any]
 
@@ -22,6 +27,10 @@ SLACK: Final = 1.0 + 2.0**-30  # more than the roundings of a few sums of bounds
 # As in the kernels: outside of these, zero excepted, products and remainders could be inexact.
 _LEAST, _MOST = 2.0**-700, 2.0**900
 _SPLIT: Final = 2.0**27 + 1.0
+# Memory of sums that is kept: fresh pages of 3 MiB cost as much as reading 25. Bytes, and how many.
+_LEAST_KEPT: Final = 1 << 17
+_MOST_KEPT: Final = 4
+_KEPT: Final[list[Array]] = []
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +63,29 @@ class Bounded:
 
 
 def nothing(shape: tuple[int, ...]) -> Bounded:
-    """Sums of no elements."""
-    return Bounded(np.zeros(shape), np.zeros(shape), np.zeros(shape))
+    """Sums of no elements, in memory that is used again when nobody has them any more."""
+    size = 3 * math.prod(shape)
+    if not _LEAST_KEPT <= 8 * size <= BLOCK:
+        return Bounded(np.zeros(shape), np.zeros(shape), np.zeros(shape))
+    memory = next((one for one in _taken() if one.size >= size), None)
+    memory = np.empty(size) if memory is None else memory
+    words = memory[:size].reshape(3, *shape)
+    words[...] = 0.0
+    found = Bounded(*words)
+    weakref.finalize(found, _given_back, memory).atexit = False
+    return found
+
+
+def _taken() -> Iterator[Array]:
+    """What there is of such memory, each until it is large enough."""
+    with suppress(IndexError):  # nothing is left, or another thread was sooner
+        while True:
+            yield _KEPT.pop()
+
+
+def _given_back(memory: Array) -> None:
+    if len(_KEPT) < _MOST_KEPT:
+        _KEPT.append(memory)
 
 
 def given(value: Array, tail: Array, bound: Array) -> Bounded:
