@@ -17,8 +17,9 @@ from ..expr.space import Space, Tiling, build, offset_table, tile
 from ..kernel.folds import KEYED
 from ..kernel.lower.alike import Lowered
 from ..kernel.lower.folded import fold_layout, lower_folded
+from ..kernel.lower.lanes import Layout
 from ..kernel.lower.lower import lower
-from ..kernel.lower.many import Layout, dot_layout, layout_of, line_layout, lower_many
+from ..kernel.lower.many import dot_layout, layout_of, line_layout, lower_many
 from ..kernel.lower.parameters import Uniform, refresh
 from ..kernel.lower.together import (
     Shared,
@@ -216,9 +217,8 @@ def prepare_open(stage: Stage, part: Part, onto: bool = False) -> Prepared | Non
         assert isinstance(source, Reduced)
         also = [replace(source, op="mean")] if source.op == "var" else []
         lower = partial(lower_many, also=also, near=True, onto=onto)
-        known[prepare_open, onto] = _finished(
-            stage, part, partial(layout_of, also=also, near=True), lower
-        )
+        layout = partial(layout_of, also=also, near=True)
+        known[prepare_open, onto] = _finished(stage, part, layout, lower)
     prepared: Prepared | None = known[prepare_open, onto]
     if onto and prepared is not None and not prepared.program.sink.unit_stride:
         return None  # it looks for what it adds to one by one

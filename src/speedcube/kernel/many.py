@@ -7,6 +7,7 @@ from typing import Final
 from ..dataclass import dataclass
 
 NEAR: Final = ("value", "tail", "bound")  # what is given of a sum, where no results are
+AT_ONCE: Final = 16  # elements, at most, that are summed by themselves before they are added onto
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Many:
     lies there. ``integers``: the dtype of elements that a CPU adds up as integers, along rows.
     ``singles``: elements are float32, of which it first adds up a tile's. ``apart``: a sum of its
     own, behind theirs, has what squares round away; of ``singles``, what rounding squares to
-    float32 adds to them.
+    float32 adds to them. ``plain``: where a double is the sum of `AT_ONCE` elements: "always"; of
+    float32, where magnitudes are "near" each other; else nowhere that is known.
     """
 
     op: str
@@ -45,6 +47,7 @@ class Many:
     onto: bool = False
     integers: str = ""
     singles: bool = False
+    plain: str = ""
 
     @property
     def ops(self) -> tuple[str, ...]:

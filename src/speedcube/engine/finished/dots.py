@@ -20,7 +20,8 @@ from ...expr import views
 from ...expr.nodes import Reduced
 from ...expr.push import push
 from ...expr.space import build
-from ...kernel.lower.many import LONG_LINE, MOST_IN_LONG_LOOPS, Layout, dot_layout, lower_many
+from ...kernel.lower.lanes import Layout
+from ...kernel.lower.many import LONG_LINE, MOST_IN_LONG_LOOPS, dot_layout, lower_many
 from ...kernel.many import NEAR
 from ...plan.stages import Part
 from ..boxes import Stop

@@ -35,6 +35,14 @@ def is_exact(root: Expr) -> bool:
     return dtypes.is_float(root.dtype) or max(abs(known.low), abs(known.high)) <= 2.0**53
 
 
+def plain_sums(root: Expr, count: int) -> str:
+    """Where a double is the sum of ``count`` elements (`kernel.many.Many.plain`)."""
+    known, more = analyse(root), (count - 1).bit_length()
+    if known.known and known.exponent + more - known.grain <= 53:
+        return "always"
+    return "near" if root.dtype in ("float16", "float32") else ""
+
+
 def is_square(root: Expr) -> bool:
     """Whether numbers lie too far apart for sums of a tile without an error, as squares do."""
     return isinstance(root, Map) and root.op == "multiply" and root.args[0] is root.args[1]

@@ -13,20 +13,28 @@ from dataclasses import replace
 from typing import Final
 
 from ... import dtypes
-from ...dataclass import dataclass
 from ...expr.analysis import analyse
 from ...expr.graph import memories
 from ...expr.nodes import Expr, Map, Random, Reduced, walk
 from ...expr.reductions import factors
-from ...expr.space import TILE, Space, Tiling, forwards, with_lanes
+from ...expr.space import TILE, Space, Tiling
 from ...ops import SAMPLERS
 from ..builder import Builder, Value
-from ..many import Many
+from ..many import AT_ONCE, Many
 from ..program import Program, Sink
 from .alike import Lowered, alike
-from .certificates import COUNTED, MOST_TERMS, SPREADS, has_certificate, is_exact, is_square
+from .certificates import (
+    COUNTED,
+    MOST_TERMS,
+    SPREADS,
+    has_certificate,
+    is_exact,
+    is_square,
+    plain_sums,
+)
 from .counts import NUMBERS, WORDS, numbers_of
 from .elements import elements
+from .lanes import Layout, lanes_over
 from .lower import leaf_codes
 from .parameters import Parameters
 from .rules import cast
@@ -37,7 +45,7 @@ from .terms import give, give_halves, wide
 COLUMNS: Final = 256
 SINGLE_COLUMNS: Final = 512
 LEAST_RESULTS: Final = 2
-MOST_IN_A_ROW: Final = 1 << 22  # elements of a row; beyond, a record costs nothing beside them
+_ROW_END: Final = 64.0  # what the end of a row costs, in vectors' steps
 LONG_LINE: Final = 1 << 15  # elements from which one result is worth a kernel of its own
 MOST_IN_LOOPS: Final = 1 << 18  # the same where one result has several loops
 MOST_IN_LONG_LOOPS: Final = 1 << 20  # or few long ones: of more a sum is too often not certain
@@ -46,23 +54,6 @@ SHORT: Final = 16  # elements of a result up to which their sums are kept in reg
 SHORT_DOT: Final = 64  # the same of products: sums of few are often ties, if these are of float32
 SHORT_ACROSS: Final = 1 << 15
 SHALLOW: Final = 1 << 13  # terms up to which what fine rests lose leaves few results uncertain
-# An element's cost in vectors' steps: gathered from lines read anyway, from others; a row's end.
-_GATHERED, _SCATTERED, _ROW_END = 3.0, 5.0, 64.0
-_NEAR: Final = 8  # elements from one to the next
-_VECTOR: Final = 8
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The loops of a kernel that finishes its results, and whether its tiles are rows.
-
-    ``any_length``: so that it may be given another number of terms.
-    """
-
-    space: Space
-    tiling: Tiling
-    rows: bool
-    any_length: bool = False
 
 
 def layout_of(
@@ -167,36 +158,8 @@ def is_added(space: Space, source: Reduced) -> bool:
     return source.op in ("sum", "mean") and is_exact(source.arg) and not drawn
 
 
-def lanes_over(space: Space, count: int, along: int, across: int, row_end: float) -> Layout | None:
-    """Lanes along the ``count`` elements of a result, in tiles of ``along``, or across results.
-
-    Those in tiles of ``across``; ``row_end`` is what the end of a row costs. None where rows are
-    so long that records cost nothing.
-    """
-    last = len(space.extents) - 1
-    kept = [k for k, reduced in enumerate(space.reduced) if not reduced]
-    lane = min(kept, key=lambda k: _cost(space, k))
-    if _cost(space, last) + row_end / count < _cost(space, lane):
-        if count > MOST_IN_A_ROW:
-            return None
-        return Layout(space, Tiling(last, along, 1), True)
-    return Layout(forwards(with_lanes(space, lane)), Tiling(last, across, 1), False)
-
-
 def _fine(source: Reduced) -> bool:
     return source.op in ("sum", "mean", "dot") and source.arg.dtype == "float64"
-
-
-def _cost(space: Space, loop: int) -> float:
-    """Of an element where ``loop`` is that of the lanes."""
-    extent = space.extents[loop]
-    steps = [abs(strides[loop]) for strides in space.strides]
-    each = max((_step(s) for s in steps), default=1.0)
-    return each * -(-extent // _VECTOR) * _VECTOR / extent
-
-
-def _step(stride: int) -> float:
-    return 1.0 if stride <= 1 else _GATHERED if stride <= _NEAR else _SCATTERED
 
 
 def lower_many(
@@ -220,6 +183,7 @@ def lower_many(
     fits = is_added if onto else is_short
     short = near == onto and not layout.rows and all(fits(space, one) for one in (source, *also))
     line, exact = layout.rows and is_line(space, source), is_exact(root)
+    plain = plain_sums(root, AT_ONCE) if onto else ""
 
     def make() -> Program:
         b = Builder()
@@ -229,14 +193,26 @@ def lower_many(
         sums = integers, integers and not is_square(root)
         sink = many_sink(b, values, layout, source, also, *shape, parameters, near, False, *sums)
         if onto and sink.many is not None:
-            sink = replace(sink, many=replace(sink.many, onto=True))
+            sink = replace(sink, many=replace(sink.many, onto=True, plain=plain))
         kept = sum(1 for r in space.reduced[: tiling.first] if not r)
         ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in nodes)
         return Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
 
     several = tuple((one.op, one.ddof) for one in also)
     own = source.op, source.dtype, source.count, source.ddof
-    how = *own, layout.rows, short, line, exact, layout.any_length, several, near, onto, integers
+    how = (
+        *own,
+        layout.rows,
+        short,
+        line,
+        exact,
+        layout.any_length,
+        several,
+        near,
+        onto,
+        plain,
+        integers,
+    )
     return alike(nodes, how, space, tiling, codes, parameters, make)
 
 

@@ -23,9 +23,9 @@ from .alike import Lowered, alike
 from .certificates import SPREADS, has_certificate, is_exact, is_square
 from .elements import elements
 from .folded import fold_across, fold_layout, fold_sink, fold_word
+from .lanes import Layout
 from .lower import leaf_codes
 from .many import (
-    Layout,
     column_layout,
     is_line,
     is_short,

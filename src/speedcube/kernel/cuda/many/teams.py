@@ -12,7 +12,7 @@ from ....dataclass import dataclass
 from ....expr.nodes import Position, Random, Reduced, Stored
 from ....expr.space import TILE, Space, Tiling, with_lanes
 from ...lower.certificates import OPS, is_exact
-from ...lower.many import Layout
+from ...lower.lanes import Layout
 from ...lower.together import is_fold
 from ...many import Many
 from ...program import Program, Sink

@@ -12,8 +12,9 @@ from ...builder import Builder
 from ...lower.alike import Lowered, alike
 from ...lower.certificates import SPREADS, is_exact
 from ...lower.elements import elements
+from ...lower.lanes import Layout
 from ...lower.lower import leaf_codes, sink_for
-from ...lower.many import Layout, many_sink
+from ...lower.many import many_sink
 from ...lower.parameters import Parameters
 from ...lower.together import Shared, is_fold
 from ...program import Program, Sink

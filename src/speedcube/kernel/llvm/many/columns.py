@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property, partial
 
+from ...many import AT_ONCE
 from ...program import Program
 from ..elements import Tile
 from ..memory import LINE, NEAREST, NEXT
 from ..nests.columns import ColumnNest, Outputs
 from .adding import ColumnSums
-from .onto import AT_ONCE, Onto
+from .onto import Onto
 from .quick import Quick
 from .short import Short
 
@@ -122,7 +123,8 @@ class ColumnLoops(ColumnSums):
             held = []
             for k in range(vectors):
                 place = t.i64("add", j, k * t.lanes)
-                own = Onto(d, [t.at(one, t.i64("add", out, place), "double") for one in self.outs])
+                words = [t.at(one, t.i64("add", out, place), "double") for one in self.outs]
+                own = Onto(d, words, self.many.plain)
                 own.load(mask)
                 held.append((place, own))
             with t.loop("0", whole, at_once) as r:

@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Final
 
+from ...many import AT_ONCE
 from ..memory import masked_load, masked_store
 from .doubles import SLACK, Doubles
 
-# The most rows at once, and how many exponents their unit, 1.5 times a power of two, is above the
-# largest of them: together they are a third of it at most.
-AT_ONCE: Final = 16
+# How many exponents the unit of `AT_ONCE` rows, 1.5 times a power of two, is above the largest of
+# them: together they are a third of it at most.
 # Sums of some of the rows each, which do not wait for one another; in steps of one unit they, and
 # what there is of all of them, are exact.
 _CHAINS: Final = 4
@@ -30,13 +30,18 @@ _HALF: Final = 1 << 51
 _FAR: Final = 53 - _ROOM - 4
 _LOST: Final = 96  # bits: a unit so far down is more than what is rounded away of what was
 assert AT_ONCE <= 1 << (_ROOM - 2)
+# The same of float32, of which `AT_ONCE` have 4 bits more than one, where their sum is a double.
+_FAR_SINGLES: Final = 53 - 24 - 4
 
 
 class Onto:
-    """A vector of sums at ``places``: of their values, of what those lack, and of the bounds."""
+    """A vector of sums at ``places``: of their values, of what those lack, and of the bounds.
 
-    def __init__(self, d: Doubles, places: Sequence[str]) -> None:
-        self.d, self.t, self.places = d, d.text, places
+    ``plain``: where a double is the sum of `AT_ONCE` elements (`kernel.many.Many`).
+    """
+
+    def __init__(self, d: Doubles, places: Sequence[str], plain: str = "") -> None:
+        self.d, self.t, self.places, self.plain = d, d.text, places, plain
         self.held: list[str] = []
         self.known = ""
 
@@ -61,21 +66,52 @@ class Onto:
 
     def add_all(self, xs: Sequence[str]) -> None:
         """Add vectors of elements, `AT_ONCE` at most."""
+        t, d = self.t, self.d
+        if not self.plain:
+            self._add_sum(*self._split(xs, *self._ends(xs)))
+            return
+        total, zero = self._plainly(xs), d.constant(0.0)
+        if self.plain == "always":
+            self._add_sum(total)
+            return
+        largest, least = self._ends(xs)
+        held = [t.variable(d.double, x) for x in (total, zero, zero)]
+        far = d.words("sub", largest, d.splat_bits(_FAR_SINGLES))
+        far = t.op(f"icmp slt {d.word} {least}, {far}")
+        name = f"llvm.vector.reduce.or.v{t.lanes}i1"
+        with t.when(t.call("i1", name, d.one, far), rarely=True):
+            for x, place in zip(self._split(xs, largest, least), held, strict=True):
+                t.store(d.double, x, place)
+        self._add_sum(*(t.load(d.double, place) for place in held))
+
+    def _add_sum(self, total: str, rest: str = "", own: str = "") -> None:
+        """Add ``total`` and ``rest``, which lack ``own`` at most."""
         t, d, v = self.t, self.d, self.d.double
-        unit, exact = self._unit(xs)
-        each = [self._from(unit, xs[k::_CHAINS]) for k in range(min(_CHAINS, len(xs)))]
-        total, rest = (d.total(*some) for some in zip(*each, strict=True))
         high, low, bound = self.held
         sum_, tail = d.two_sum(t.load(v, high), total)
-        more, lost = d.two_sum(t.load(v, low), rest)
-        more, left = d.two_sum(more, tail)
+        more, lost = t.load(v, low), []
+        for x in (rest, tail) if rest else (tail,):
+            more, left = d.two_sum(more, x)
+            lost.append(d.size(left))
+        t.store(v, sum_, high)
+        t.store(v, more, low)
+        t.store(v, d.total(t.load(v, bound), *lost, *([own] if own else [])), bound)
+
+    def _plainly(self, xs: Sequence[str]) -> str:
+        """The sum of ``xs``, which is a double."""
+        chains = min(_CHAINS, len(xs))
+        return self.d.total(*(self.d.total(*xs[k::chains]) for k in range(chains)))
+
+    def _split(self, xs: Sequence[str], largest: str, least: str) -> tuple[str, str, str]:
+        """The sum of ``xs``, what it rounds away, and what both lack at most."""
+        d = self.d
+        unit, exact = self._unit(largest, least)
+        each = [self._from(unit, xs[k::_CHAINS]) for k in range(min(_CHAINS, len(xs)))]
+        total, rest = (d.total(*some) for some in zip(*each, strict=True))
         # By integers: the unit of zeros is so small that CPUs would take a detour.
         own = self._end("umax", d.bits(unit), d.splat_bits((_LOST + 1) << 52))
         own = d.of_bits(d.words("sub", own, d.splat_bits(_LOST << 52)))
-        own = d.choose(exact, d.constant(0.0), own)
-        t.store(v, sum_, high)
-        t.store(v, more, low)
-        t.store(v, d.total(t.load(v, bound), d.size(lost), d.size(left), own), bound)
+        return total, rest, d.choose(exact, d.constant(0.0), own)
 
     def _from(self, unit: str, xs: Sequence[str]) -> tuple[str, str]:
         """The sum of ``xs`` in steps of the ``unit``, and of what that rounds away."""
@@ -86,14 +122,18 @@ class Onto:
             total, rest = after, d.add(rest, lost) if rest else lost
         return d.sub(total, unit), rest
 
-    def _unit(self, xs: Sequence[str]) -> tuple[str, str]:
-        """A unit of ``xs``, NaN where there is none, and where what it rounds away has a sum."""
+    def _ends(self, xs: Sequence[str]) -> tuple[str, str]:
+        """The exponents of the largest and of the least magnitude but zero."""
         d = self.d
         twice = [d.words("add", d.bits(x), d.bits(x)) for x in xs]  # without the sign
         largest = reduce(partial(self._end, "umax"), twice)
         below = [d.words("add", x, d.splat_bits(-1)) for x in twice]  # zero is the largest
         least = reduce(partial(self._end, "umin"), below)
-        largest, least = (d.words("lshr", x, d.splat_bits(53)) for x in (largest, least))
+        return d.words("lshr", largest, d.splat_bits(53)), d.words("lshr", least, d.splat_bits(53))
+
+    def _unit(self, largest: str, least: str) -> tuple[str, str]:
+        """A unit for those, NaN where there is none, and where what it rounds away has a sum."""
+        d = self.d
         exponent = d.words("shl", d.words("add", largest, d.splat_bits(_ROOM)), d.splat_bits(52))
         exponent = self._end("umin", exponent, d.splat_bits(_INFINITY))
         unit = d.of_bits(d.words("or", exponent, d.splat_bits(_HALF)))
