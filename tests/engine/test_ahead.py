@@ -91,7 +91,7 @@ def _make(one: Any) -> Any:
     return sc.api.array.Array(one).compute(on="core")
 
 
-LEFT = {"a product", "a view of little of much", "one assigned", "of what is turned"}
+LEFT = {"a view of little of much", "one assigned", "of what is turned"}
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in LEFT])

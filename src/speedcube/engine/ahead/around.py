@@ -1,8 +1,9 @@
 """What few operations read by another way than element by element is made first.
 
-Arrays that were assigned to, scans, and computed arrays that are read through views. What is left
-reads arrays alone, so it is one kernel, which is known when it was met before: the differences of a
-thousand products take a fifth of what it takes to find one kernel for all of it.
+Arrays that were assigned to, scans, computed arrays that are read through views, and what libraries
+make of few numbers. What is left reads arrays alone, so it is one kernel, which is known when it
+was met before: the differences of a thousand products take a fifth of what it takes to find one
+kernel for all of it, and a product of 10 x 10 with what is added to it half of a walk.
 """
 
 from __future__ import annotations
@@ -23,14 +24,17 @@ from ...expr.nodes import (
     Reduced,
     Scanned,
     Stored,
+    Through,
     is_whole,
     whole,
 )
 from ...expr.pairs.laid import laid
 from ...expr.pairs.node import is_pair, pair, parts
+from ...expr.routines.row import reals_of
 from ...late import watched
 from ..pieces.moves import values_of
 from ..results import combined
+from ..routines import quick
 from ..rungs import Rung
 from ..small.call import is_here
 from .boxes import few_boxes, is_plain
@@ -49,7 +53,8 @@ def value_over(
     ``compute`` gives the values of operations on arrays on a rung.
     """
     boxes = boxes_of(root)
-    taken = None if boxes is not None or watched() else worth(root)
+    others = boxes is not None or watched() or _is_pair_of_boxes(root)
+    taken = None if others else worth(root)
     if boxes is None and taken is None:
         return None
     rung = rung_of()
@@ -60,9 +65,16 @@ def value_over(
         return compute(one, rung)
 
     if boxes is not None:
-        return _MadeFirst(make).put(*boxes)
-    found = over_arrays(root, taken or frozenset(), make)
+        return _MadeFirst(make, rung.workers).put(*boxes)
+    found = over_arrays(root, taken or frozenset(), make, rung.workers)
     return None if found is None else make(found)
+
+
+def _is_pair_of_boxes(root: Expr) -> bool:
+    """Whether both parts of a complex array were assigned to: together they are planned once."""
+    return is_pair(root) and all(
+        type(part) is Leaf and type(part.source) is Piecewise for part in parts(root)
+    )
 
 
 def boxes_of(root: Expr) -> Boxes | None:
@@ -97,12 +109,13 @@ class _NotFirstError(Exception):
     """What is left to others: it never leaves this module."""
 
 
-def over_arrays(root: Expr, taken: frozenset[int], make: Make) -> Expr | None:
+def over_arrays(root: Expr, taken: frozenset[int], make: Make, threads: int = 1) -> Expr | None:
     """``root`` with arrays in the places of what is to be made before it, each made once.
 
-    ``taken``: what `worth` says; None where values lie in another order than that of C.
+    ``taken``: what `worth` says; None where values lie in another order than that of C, or a
+    library is to be called otherwise.
     """
-    own = _MadeFirst(make, taken)
+    own = _MadeFirst(make, threads, taken)
     last: Any = root.source if type(root) is Leaf and is_apart(root.source) else None
     try:
         if last is None:
@@ -116,8 +129,8 @@ def over_arrays(root: Expr, taken: frozenset[int], make: Make) -> Expr | None:
 class _MadeFirst:
     """What was made of the nodes of one program."""
 
-    def __init__(self, make: Make, taken: frozenset[int] = frozenset()) -> None:
-        self.make, self.taken = make, taken
+    def __init__(self, make: Make, threads: int, taken: frozenset[int] = frozenset()) -> None:
+        self.make, self.threads, self.taken = make, threads, taken
         self.done: dict[int, Expr] = {}
         self.sources: dict[int, Any] = {}
 
@@ -167,6 +180,20 @@ class _MadeFirst:
         over = replace(source, arg=self.visit(source.arg))
         return _stored(self.make(whole(over, over.shape)), over.dtype)
 
+    def of_routine(self, source: Through) -> Stored:
+        """What the library makes of ``source``, which has one result."""
+        call = quick.call_of_arrays(source, [self._array(arg) for arg in source.args])
+        if call is None:
+            raise _NotFirstError
+        return _stored(reals_of(np, quick.run(call, self.threads), source.dtype), source.dtype)
+
+    def _array(self, arg: Expr) -> Leaf:
+        """``arg`` of a routine as one of memory."""
+        node = self.visit(arg)
+        if type(node) is Leaf and type(node.source) is Stored:
+            return node
+        return whole(_stored(self.make(node), node.dtype), node.shape)
+
     def of_boxes(self, source: Piecewise) -> Stored:
         """What is in an array that was assigned to."""
         boxes = few_boxes(source)
@@ -183,7 +210,7 @@ class _MadeFirst:
         values = self.make(self.visit(base))
         if type(values) is not np.ndarray or not values.flags.carray:
             return None
-        within = _MadeFirst(self.make)  # whose arrays are written to
+        within = _MadeFirst(self.make, self.threads)  # whose arrays are written to
         within.sources = {**self.sources, id(base): _stored(values, base.dtype)}
         put = [_at_hand(one.expr) for one in pieces]
         for k, one in enumerate(pieces):
@@ -216,4 +243,5 @@ _MADE: dict[type, Callable[[_MadeFirst, Any], Any]] = {
     Piecewise: _MadeFirst.of_boxes,
     Reduced: _MadeFirst.of_reduction,
     Scanned: _MadeFirst.of_scan,
+    Through: _MadeFirst.of_routine,
 }

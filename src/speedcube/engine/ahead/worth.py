@@ -20,14 +20,17 @@ from ...expr.nodes import (
     Through,
     walk,
 )
+from ...expr.routines.row import call_of, flops_of
 from ...expr.routines.table import ROUTINES
 from .boxes import few_boxes
 
 NODES: Final = 24  # of a program; of a longer one a plan, or a walk, makes less
 FEW: Final = 1 << 16  # elements of each
+# Operations of all routines together: `routines.around` has room for the results of more.
+FLOPS: Final = 1 << 20
 # Elements that are made though a view leaves them out: some microseconds.
 _LEFT_OUT: Final = 1 << 12
-_FIRST: Final = frozenset((Leaf, Map, Piecewise, Scanned))
+_FIRST: Final = frozenset((Leaf, Map, Piecewise, Scanned, Through))
 _FREE: Final = frozenset((Const, Position))
 
 
@@ -46,7 +49,7 @@ def worth(root: Expr) -> frozenset[int] | None:
     stack: list[Any] = [root if last is None else last.arg]
     met: set[int] = set()
     reduced: list[Any] = []
-    things = 0
+    flops, things = 0.0, 0
     while stack:
         node = stack.pop()
         if id(node) in met:
@@ -70,8 +73,10 @@ def worth(root: Expr) -> frozenset[int] | None:
             return None
         stack += below
         things += 1
+        if kind is Through:
+            flops += flops_of(ROUTINES[source.op], source) + 1
     taken = frozenset([id(one) for source in reduced for one in _reductions_in(source.arg)])
-    return taken if things or taken else None
+    return taken if flops <= FLOPS and (things or taken) else None
 
 
 def _reductions_in(arg: Expr) -> list[Reduced]:
@@ -86,6 +91,9 @@ def _below(leaf: Leaf, source: Any, kind: type) -> list[Any] | None:
         return None
     if kind is Scanned:
         return [source.arg]
+    if kind is Through:
+        one = source.op in ROUTINES and len(call_of(source).results) == 1
+        return list(source.args) if one else None
     if size > 4 * math.prod(leaf.shape) + _LEFT_OUT:
         return None
     if kind is not Piecewise:
