@@ -328,3 +328,57 @@ def test_sums_that_a_kernel_knows_nothing_of_are_made_by_records(
             wanted = run(sc.asarray(data)).compute(on="core")
             for on in ("core", "cores:2"):
                 assert_same(run(x).compute(on=on), wanted)
+
+
+@pytest.mark.parametrize("form", ["npy", "zarr"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "u1"])
+def test_pieces_of_a_tile_lie_an_odd_number_of_lines_apart(
+    tmp_path: Path, form: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else lines of one column, a power of two apart, would push each other out of the cache."""
+    found, run = set[tuple[int, ...]](), fed.Feed.run
+
+    def spied(self: Any, *args: Any) -> Any:
+        found.add((self.pieces, self.size, self.memory.nbytes // self.pieces))
+        return run(self, *args)
+
+    monkeypatch.setattr(fed.Feed, "run", spied)
+    data = np.random.default_rng(4).integers(0, 99, size=(64, 8, 512)).astype(dtype)
+    monkeypatch.setattr(along, "_PIECE", 512 * 8)
+    monkeypatch.setattr(along, "_LEAST_PIECE", 512)
+    monkeypatch.setattr(npy, "_AT_ONCE", 1 << 13)
+    monkeypatch.setattr(fed, "TILE", 16 * 512 * data.itemsize)
+    if form == "npy":
+        np.save(tmp_path / "x.npy", data)
+    else:
+        sc.asarray(data).to_zarr(tmp_path / "x.zarr", chunks=(32, 8, 512), codecs=[])
+    x = sc.open(tmp_path / f"x.{form}")
+    assert_same(x.mean(axis=0).compute(on="cores"), sc.asarray(data).mean(axis=0).compute())
+    if len(os.sched_getaffinity(0)) > 1:
+        size = 512 * data.itemsize
+        assert found == {(16, size, size + 64)}
+
+
+@pytest.mark.parametrize("kind", ["near", "far", "bits", "zeros", "not numbers"])
+@pytest.mark.parametrize("dtype", ["f4", "i2", "u1"])
+def test_short_numbers_are_added_by_one_addition_where_a_double_holds_them(
+    tmp_path: Path, kind: str, dtype: str
+) -> None:
+    rng = np.random.default_rng(len(kind))
+    far = {"near": 2, "far": 60, "bits": 26}.get(kind, 20)
+    data: Any = np.ldexp(rng.normal(size=DATA.shape), rng.integers(-far, far, DATA.shape))
+    if dtype != "f4":
+        data = data.clip(0, np.iinfo(dtype).max)
+    data = data.astype(dtype)
+    data[:, :, ::3] = 0
+    if kind == "bits" and dtype == "f4":  # as far apart as sixteen of them fit a double, and not
+        data[:, :, 1::3], data[::2, :, 1::3] = 1 + 2.0**-23, 2.0**25 - 2
+        data[:, :, 2::3], data[::2, :, 2::3] = 1 + 2.0**-23, 2.0**26 - 4
+    if kind == "not numbers" and dtype == "f4":
+        data[5, 1], data[60, 2], data[61, 3, ::2] = np.inf, np.nan, -np.inf
+        data[7, 3, ::4] = np.inf
+    x = opened(tmp_path, "npy", data)
+    for run in (lambda x: x.mean(axis=0), lambda x: (x * 3 + 1).mean(axis=0)):
+        with np.errstate(all="ignore"):
+            wanted = run(sc.asarray(data)).compute(on="core")
+        assert_same(run(x).compute(on="cores"), wanted)

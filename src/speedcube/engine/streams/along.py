@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import dtypes
 from ...dataclass import dataclass
 from ...expr.nodes import Expr, Reduced
 from ...kernel.lower.certificates import SPREADS
@@ -37,8 +38,10 @@ Array: TypeAlias = NDArray[Any]
 Blocks: TypeAlias = Iterable[tuple[Item, Stage, Inputs]]
 
 # Bytes that are read of a row, and then of the next, to be added at once: to ask for 64 KiB takes
-# as long as to copy 30 more. And how many tiles there are in what is read for sums alone.
+# as long as to copy 30 more. Of short elements fewer, but so many at least: their sums, of 24 bytes
+# each, leave the cache. And how many tiles there are in what is read for sums alone.
 _PIECE: Final = 1 << 18
+_LEAST_PIECE: Final = 1 << 16
 _TILES: Final = 4
 _AT_ONCE: Final = 1 << 16  # records in memory; of a spread one has 1,152 bytes
 
@@ -117,11 +120,13 @@ class Added:
         """Pieces of rows, whose sums stay in the cache, or whole rows: of one file."""
         own = self.owns[0]
         root = own.root_in(root)
-        room = room_down(root, own.stage.axes, _TILES * size, _PIECE)
+        short = min(dtypes.itemsize(leaf.dtype) for leaf in tiled(root)) * _PIECE // 8
+        piece = min(_PIECE, max(short, _LEAST_PIECE))
+        room = room_down(root, own.stage.axes, _TILES * size, piece)
         if room is None:
             return BlockRoom(size)
         rows = min(chunk_along(leaf, room.down)[0] for leaf in tiled(root))
-        return replace(room, size=min(_TILES * size, rows * _PIECE))
+        return replace(room, size=min(_TILES * size, rows * piece))
 
     def fed(self, feed: Feed) -> Sequence[int]:
         """Add the sums of the tiles of ``feed``; the numbers of those that were not added."""
