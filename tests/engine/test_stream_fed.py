@@ -374,11 +374,14 @@ def test_short_numbers_are_added_by_one_addition_where_a_double_holds_them(
     if kind == "bits" and dtype == "f4":  # as far apart as sixteen of them fit a double, and not
         data[:, :, 1::3], data[::2, :, 1::3] = 1 + 2.0**-23, 2.0**25 - 2
         data[:, :, 2::3], data[::2, :, 2::3] = 1 + 2.0**-23, 2.0**26 - 4
+        data[:, 2:5], data[:3, 2:5, ::2] = 0, np.array([2.0**60, 2.0**36, 1]).reshape(3, 1, 1)
     if kind == "not numbers" and dtype == "f4":
         data[5, 1], data[60, 2], data[61, 3, ::2] = np.inf, np.nan, -np.inf
         data[7, 3, ::4] = np.inf
     x = opened(tmp_path, "npy", data)
-    for run in (lambda x: x.mean(axis=0), lambda x: (x * 3 + 1).mean(axis=0)):
+    programs: list[Any] = [lambda x: x.mean(axis=0), lambda x: (x * 3 + 1).mean(axis=0)]
+    programs.append(lambda x: x.sum(axis=0))  # above a tie, which a double would be
+    for run in programs:
         with np.errstate(all="ignore"):
             wanted = run(sc.asarray(data)).compute(on="core")
         assert_same(run(x).compute(on="cores"), wanted)

@@ -87,9 +87,8 @@ class _Told:
         return _told(function, *args)
 
     __add__, __radd__ = partialmethod(_by, np.add), partialmethod(_behind, np.add)
-    __sub__, __rsub__ = partialmethod(_by, np.subtract), partialmethod(_behind, np.subtract)
+    __sub__, __truediv__ = partialmethod(_by, np.subtract), partialmethod(_by, np.divide)
     __mul__, __rmul__ = partialmethod(_by, np.multiply), partialmethod(_behind, np.multiply)
-    __truediv__ = partialmethod(_by, np.divide)
     __and__, __or__ = partialmethod(_by, np.logical_and), partialmethod(_by, np.logical_or)
     __le__, __ge__ = partialmethod(_by, np.less_equal), partialmethod(_by, np.greater_equal)
     __eq__ = partialmethod(_by, np.equal)
