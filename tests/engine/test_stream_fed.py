@@ -215,8 +215,11 @@ def test_what_columns_sum_up_to_no_other_way_of_adding_changes(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("base", [-1060, -1000, -540, 0, 500, 940])
-def test_rows_that_are_added_at_once_lose_nothing(tmp_path: Path, base: int) -> None:
+def test_rows_that_are_added_at_once_lose_nothing(
+    tmp_path: Path, base: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of any spread of magnitudes: the last places of what is rounded away may not fit a double."""
+    monkeypatch.setattr(fed, "TILE", 1 << 13)  # more than sixteen rows
     rng = np.random.default_rng(base + 2000)
     spread = rng.integers(0, np.arange(11 * 37).reshape(11, 37) % 74 + 1, size=DATA.shape)
     data = np.ldexp(DATA, base + spread)
@@ -362,8 +365,9 @@ def test_pieces_of_a_tile_lie_an_odd_number_of_lines_apart(
 @pytest.mark.parametrize("kind", ["near", "far", "bits", "zeros", "not numbers"])
 @pytest.mark.parametrize("dtype", ["f4", "i2", "u1"])
 def test_short_numbers_are_added_by_one_addition_where_a_double_holds_them(
-    tmp_path: Path, kind: str, dtype: str
+    tmp_path: Path, kind: str, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(fed, "TILE", 1 << 13)  # more than sixteen rows
     rng = np.random.default_rng(len(kind))
     far = {"near": 2, "far": 60, "bits": 26}.get(kind, 20)
     data: Any = np.ldexp(rng.normal(size=DATA.shape), rng.integers(-far, far, DATA.shape))
