@@ -5,83 +5,24 @@ Whoever adds what in which order: where a result is not certain it is made of in
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 
 from ...expr.through.grouping import Options
-from ...kernel.llvm.grouping.near import BOUND, COUNT, HIGH, HIGH2, LOW, LOW2, WORDS, parts_of
-from ...kernel.llvm.grouping.program import Grouped
-from ...kernel.llvm.simd import targets
+from ...kernel.llvm.grouping.near import BOUND, COUNT, HIGH, HIGH2, LOW, LOW2, parts_of
 from ..cpu import address_of
 from ..ordering.elements import AllElements, Array
 from .exact import exactly
-from .finish import exact_finished, finished
+from .finish import finished
 from .members import members_of
-from .stream import compiled, kernel_dtype, line_of, pairs
+from .rows import NearKernel, RowKernel, parts_of_rows
+from .stream import line_of, pairs
 
 _COLUMNS: Final = 1 << 13  # that are finished together
+_AT_ONCE: Final = 1 << 15  # sums' doubles of groups that one call adds up, which a cache holds
 _PLAIN: Final = 1 << 53  # integers up to here are doubles
-
-
-class _Kernel:
-    """The kernel for elements of ``dtype``."""
-
-    def __init__(self, dtype: Any, rows: bool, squares: bool, skip: bool) -> None:
-        skip = skip and dtype.kind == "f"
-        program = Grouped(kernel_dtype(dtype), rows, squares, skip)
-        self.native = compiled(program, targets()[0])
-        self.words = np.zeros(WORDS, np.int64)
-
-    def __call__(self, sizes: tuple[int, int, int], places: Array, values: int, out: Array) -> None:
-        self.words[:] = sizes
-        state, sums = places.ctypes.data, out.ctypes.data
-        self.native.function(self.words.ctypes.data, values, state, sums, sums)
-
-
-class RowKernel:
-    """Adds rows to the sums of their groups: parts first, columns side by side.
-
-    The counts of such sums are of what rows lack: how many rows there were `finished` is told.
-    """
-
-    def __init__(self, dtype: Any, squares: bool, skip: bool) -> None:
-        kind = np.dtype(np.float32) if dtype == np.float16 else dtype
-        self._kernel = _Kernel(kind, True, squares, skip)
-
-    @staticmethod
-    def readable(rows: Array) -> Array:
-        """``rows`` of a dtype that kernels read."""
-        return rows.astype(np.float32) if rows.dtype == np.float16 else np.ascontiguousarray(rows)
-
-    def add(self, rows: Array, places: Array, columns: tuple[int, int], table: Array) -> None:
-        """Add the rows at ``places``, of which ``columns``, to sums of these.
-
-        ``table`` has a row for each group: which of the places are its own, from and to, the
-        address of its sums, and 0, which becomes 1 where a sum is no double.
-        """
-        first, last = columns
-        where = rows.ctypes.data + first * rows.itemsize
-        self._kernel((len(table), last - first, rows.shape[1]), places, where, table)
-
-    @staticmethod
-    def finished(
-        op: str, sums: Array, rows: int, inexact: bool, dtype: Any, ddof: float
-    ) -> tuple[Array, Array]:
-        """`finished` of the ``sums`` of so many ``rows``.
-
-        Where they are not ``inexact`` they are doubles, and nothing else of them is read.
-        """
-        if not inexact and (op == "sum" or (op == "mean" and rows)):
-            return exact_finished(op, sums[HIGH], rows, dtype)
-        sums[COUNT] += rows
-        return finished(op, sums, dtype, ddof)
-
-
-def parts_of_rows(squares: bool) -> int:
-    """How many doubles a sum has beside those of its neighbours."""
-    return 6 if squares else len((HIGH, LOW, BOUND, COUNT))
 
 
 def summed(op: str, codes: AllElements, x: AllElements, options: Options, dtype: Any) -> Array:
@@ -153,20 +94,23 @@ def _down_rows(
 
     def make(columns_of: tuple[int, int]) -> None:
         kernel = RowKernel(held.dtype, squares, options.skip)
-        for g, first in product(range(options.groups), range(*columns_of, _COLUMNS)):
-            if x.stop.is_set():
-                return
-            last = min(first + _COLUMNS, columns_of[1])
-            rows = members.of(g)
-            sums = np.zeros((parts_of_rows(squares), last - first))
-            table = np.array([[0, len(rows), sums.ctypes.data, 0]])
-            kernel.add(held, rows, (first, last), table)
-            inexact = bool(table[0, -1])
-            made, sure = kernel.finished(op, sums, len(rows), inexact, dtype, options.ddof)
-            results[g, first:last] = made
-            if not sure.all():
-                few = np.flatnonzero(~sure)
-                results[g, first + few] = _again(op, held, rows, first + few, options, dtype)
+        for first in range(*columns_of, _COLUMNS):
+            span = first, min(first + _COLUMNS, columns_of[1])
+            step = max(1, _AT_ONCE // (parts_of_rows(squares) * (span[1] - first)))
+            for g in range(0, options.groups, step):
+                if x.stop.is_set():
+                    return
+                some = slice(g, min(g + step, options.groups))
+                add_some(kernel, some, span)
+
+    def add_some(kernel: RowKernel, some: slice, span: tuple[int, int]) -> None:
+        ends = members.ends[some.start : some.stop + 1]
+        made, sure = kernel.made(op, held, members.order, ends, span, dtype, options.ddof)
+        results[some, slice(*span)] = made
+        for k in np.flatnonzero(~sure.all(axis=1)).tolist():
+            few = span[0] + np.flatnonzero(~sure[k])
+            rows = members.of(some.start + k)
+            results[some.start + k, few] = _again(op, held, rows, few, options, dtype)
 
     ends = [columns * k // x.threads for k in range(x.threads + 1)]
     x.each(make, [(a, b) for a, b in pairwise(ends) if b > a])
@@ -243,7 +187,7 @@ def near_sums(
     squares: bool,
 ) -> Array:
     """The sums of a span of elements, parts first; line ``at``."""
-    kernel = _Kernel(x.dtype, False, squares, options.skip)
+    kernel = NearKernel(x.dtype, False, squares, options.skip)
     sums = np.zeros((options.groups + 1, parts_of(squares)))
     for _, numbers, values in pairs(codes, x, at, span):
         kernel((len(numbers), options.groups, 0), numbers, address_of(values), sums)

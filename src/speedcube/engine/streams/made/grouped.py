@@ -31,7 +31,7 @@ from ....plan.streams import readers_in, steps_of, tiled
 from ....plan.touched import of_leaves
 from ...boxes import Stop
 from ...cpu import run_store
-from ...grouping.sums import parts_of_rows
+from ...grouping.rows import parts_of_rows
 from ...ordering.run import in_memory_made
 from ...prepare import prepare
 from .cells import Cells, plain

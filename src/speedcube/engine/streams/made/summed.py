@@ -13,7 +13,7 @@ from ....expr.nodes import Expr
 from ....expr.through.grouping import Options
 from ....expr.through.node import Through
 from ...grouping.exact import GroupSums, exact_sums, rounded_once
-from ...grouping.sums import RowKernel, parts_of_rows
+from ...grouping.rows import RowKernel, parts_of_rows
 
 Array: TypeAlias = NDArray[Any]
 
