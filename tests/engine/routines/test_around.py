@@ -160,6 +160,21 @@ def test_what_routines_take_is_made_once(monkeypatch: pytest.MonkeyPatch) -> Non
     np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
+def test_what_is_written_twice_is_made_once() -> None:
+    asked: list[Any] = []
+    a = sc.asarray(A)
+    roots = [((a - a.mean(axis=0)).T @ (a - a.mean(axis=0)) + (a * -0.0) @ (a * 0.0))._expr]
+    needed = work_of(roots)
+    assert needed is not None
+
+    def make(one: Any) -> Any:
+        asked.append(one)
+        return sc.api.array.Array(one).compute(on="core")
+
+    assert over_arrays(roots, needed, 1, make) is not None
+    assert [one.op for one in asked] == ["subtract", "multiply", "multiply"]
+
+
 def _watch(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the routines that are called from now on."""
     calls: list[str] = []

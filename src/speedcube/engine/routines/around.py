@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from operator import is_
-from typing import Any, TypeGuard
-from weakref import WeakSet
+from typing import Any, Final, TypeGuard
 
 import numpy as np
 
 from ...expr.nodes import (
+    Const,
     Expr,
     Leaf,
     Map,
@@ -28,18 +29,20 @@ from ...expr.nodes import (
     c_strides,
     is_whole,
 )
-from ...expr.pairs.node import interleaved, is_pair, pair
+from ...expr.pairs.node import interleaved, is_pair, pair, parts
 from ...expr.piecewise.assigned import First, Writes
 from ...expr.routines.row import call_of, reals_of
 from ...expr.routines.table import part_of
+from ..progress.watch import LEAST as LONG
 from ..progress.watch import telling
 from ..results import as_complex, shaped
 from ..rungs import Rung
 from ..small.call import is_here
 from . import quick
-from .work import VIEWED, RoutineWork, in_boxes, work_of
+from .work import AS_THEY_ARE, VIEWED, RoutineWork, in_boxes, work_of
 
 Make = Callable[[Expr], Any]
+_SAYS_NOTHING: Final = nullcontext()
 
 
 class _NotHereError(Exception):
@@ -49,12 +52,14 @@ class _NotHereError(Exception):
 class OverArrays:
     """``roots`` that read arrays in the places of routines, and the ``results`` of these."""
 
-    def __init__(self, roots: list[Expr], results: WeakSet[Stored]) -> None:
-        self.roots, self._results = roots, results
+    def __init__(self, roots: list[Expr], results: dict[int, Stored]) -> None:
+        self.roots, self._results = roots, results  # by their ids
         self._given: list[Any] = []
 
     def values(self, make: Callable[[list[Expr]], list[Any]]) -> list[Any]:
         """Those of the roots: a routine's as it is, and what ``make`` gives of all others."""
+        if not self._results:  # as nearly always
+            return make(self.roots)
         here = [self._at_hand(root) for root in self.roots]
         rest = [root for root, value in zip(self.roots, here, strict=True) if value is None]
         made = iter(make(rest) if rest else ())
@@ -66,7 +71,7 @@ class OverArrays:
         What shares memory with an earlier one is made again, for writes are seen by nobody else.
         """
         leaf = interleaved(root) if is_pair(root) else root
-        if type(leaf) is not Leaf or leaf.source not in self._results or not is_whole(leaf):
+        if type(leaf) is not Leaf or id(leaf.source) not in self._results or not is_whole(leaf):
             return None
         buffer: Any = leaf.source.buffer  # type: ignore[union-attr]
         if buffer.size != math.prod(leaf.shape):
@@ -87,10 +92,17 @@ def over_arrays(
     no array yet. None where one of the routines is not called here.
     """
     walk = _Called(work, threads, make)
+    walk.wanted = [source for root in roots if (source := _own_source(root)) is not None]
     try:
         return OverArrays([walk.visit(root) for root in roots], walk.own)
     except _NotHereError:
         return None
+
+
+def _own_source(root: Expr) -> Through | None:
+    """The routine of which ``root`` is a result, as it is."""
+    leaf = parts(root)[0] if is_pair(root) else root
+    return leaf.source if type(leaf) is Leaf and type(leaf.source) is Through else None
 
 
 def _is_at_hand(node: Expr) -> TypeGuard[Leaf]:
@@ -105,7 +117,12 @@ class _Called:
         self.reaches, self.threads, self.make = work.reaches, threads, make
         self.left = work.readers
         self.done: dict[int, Any] = {}
-        self.own: WeakSet[Stored] = WeakSet()  # results that nobody else has
+        # What was made for routines, by the names of nodes; these, with what has them.
+        self.made: dict[tuple[int, ...], list[Leaf]] = {}
+        self.named: dict[int, tuple[int, Expr]] = {}
+        self.numbers: dict[tuple[Any, ...], int] = {}
+        self.wanted: list[Through] = []  # of which results are asked for as they are
+        self.own: dict[int, Stored] = {}  # these, where nobody else has them
 
     def _once(self, node: Any, make: Callable[[Any], Any]) -> Any:
         """What ``make`` gives of ``node``, kept for those who read it later."""
@@ -119,6 +136,8 @@ class _Called:
 
     def visit(self, node: Expr) -> Any:
         """``node`` with arrays for routines."""
+        if type(node) is Leaf and type(node.source) in AS_THEY_ARE:
+            return node
         return self._once(node, self._leaf if type(node) is Leaf else self._map)
 
     def _map(self, node: Any) -> Any:
@@ -172,8 +191,9 @@ class _Called:
 
     def _results_of(self, source: Through) -> list[tuple[int, Stored]]:
         """What the library makes of ``source``: arrays, and where each of them begins."""
-        start, part = part_of(source, *self.reaches[id(source)]) or (0, source)
-        call = quick.call_of_arrays(part, self._arrays(source.args, call_of(part).pairs))
+        reach = self.reaches.get(id(source))
+        start, part = (part_of(source, *reach) if reach else None) or (0, source)
+        call = quick.call_of_arrays(part, self._arrays(part.args, call_of(part).pairs))
         if call is None:
             raise _NotHereError
         found = quick.run(call, self.threads)
@@ -182,19 +202,23 @@ class _Called:
             flat = reals_of(np, one, part.dtype).reshape(-1)
             made.append((start, Stored(flat, part.dtype)))
             start += flat.size
-        if call.routine.library or part.op.endswith("_integers"):  # others may give what they took
-            self.own.update([stored for _, stored in made])
+        # Others may give what they took.
+        is_new = call.routine.library or part.op.endswith("_integers")
+        if is_new and any(one is source for one in self.wanted):
+            self.own.update({id(stored): stored for _, stored in made})
         return made
 
-    def _arrays(self, args: Sequence[Expr], pairs: Sequence[bool]) -> list[Leaf]:
+    def _arrays(self, args: Sequence[Expr], pairs: Sequence[bool]) -> Sequence[Leaf]:
         """What a routine takes as arrays, each made once; both parts of complex numbers at once."""
+        if all(map(_is_at_hand, args)):  # as nearly always
+            return args  # type: ignore[return-value]
         found: list[Leaf] = []
         rest = iter(args)
         for is_of_parts in pairs or (False,) * len(args):
             some = [next(rest), next(rest)] if is_of_parts else [next(rest)]
             made = self._in_memory([self.visit(arg) for arg in some])
             for arg, leaf in zip(some, made, strict=True):
-                if self.left[id(arg)]:  # for others, too
+                if self.left.get(id(arg)):  # for others, too
                     self.done[id(arg)] = leaf
             found += made
         return found
@@ -205,12 +229,38 @@ class _Called:
             return nodes  # type: ignore[return-value]
         if nodes[0].shape != nodes[-1].shape:  # parts that are viewed in two ways
             return [leaf for node in nodes for leaf in self._in_memory([node])]
+        name = tuple([self._name(node) for node in nodes])
+        if name in self.made:
+            return self.made[name]
         # Results may lie in another order; those of an array here lie in C order.
         values = np.asarray(self.make(nodes[0] if len(nodes) == 1 else pair(*nodes)))
         dtype, shape = nodes[0].dtype, nodes[0].shape
         stored = Stored(values.reshape(-1).view(dtype), dtype)
         strides = tuple([len(nodes) * step for step in c_strides(shape)])
-        return [Leaf(stored, shape, k, strides) for k in range(len(nodes))]
+        made = [Leaf(stored, shape, k, strides) for k in range(len(nodes))]
+        self.made[name] = made
+        return made
+
+    def _name(self, node: Expr) -> int:
+        """A number that nodes have in common which are the same operations of the same arrays."""
+        if id(node) in self.named:
+            return self.named[id(node)][0]
+        key: tuple[Any, ...]
+        if isinstance(node, Map):
+            key = (node.op, node.dtype, node.shape, *[self._name(arg) for arg in node.args])
+        else:
+            source: Any = node.source
+            if type(source) is Reduced:
+                own = (source.op, source.axes, source.keepdims, source.dtype, source.ddof)
+                inner: Any = (*own, self._name(source.arg))
+            elif type(source) is Const:
+                inner = (source.dtype, repr(source.value))  # -0.0 is not 0.0
+            else:
+                inner = (self._name(source),) if type(source) in VIEWED else id(source)
+            key = (inner, node.shape, node.offset, node.strides)
+        number = self.numbers.setdefault(key, len(self.numbers))
+        self.named[id(node)] = number, node
+        return number
 
 
 def values(
@@ -227,7 +277,7 @@ def values(
     rung = None if work is None else rung_of()
     if work is None or rung is None or not is_here(rung.kind):
         return None
-    with telling(None, rung.name, work.alike):
+    with telling(None, rung.name, work.alike) if work.alike >= LONG else _SAYS_NOTHING:
         found = over_arrays(roots, work, rung.workers, lambda one: compute(one, rung))
         if found is None:
             return None

@@ -198,7 +198,7 @@ def _taking(source: Through, leaves: Sequence[Leaf]) -> Through:
 
 def call_of_arrays(source: Through, leaves: Sequence[Leaf]) -> QuickCall | None:
     """The call that ``source`` is of ``leaves``, arrays in host memory; None where it is none."""
-    return _call(_taking(source, leaves))
+    return _call(source if leaves is source.args else _taking(source, leaves))
 
 
 def _place(source: Through, leaf: Leaf) -> int | None:

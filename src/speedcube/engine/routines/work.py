@@ -25,7 +25,8 @@ NODES: Final = 40  # of a program: no loop asks for what is kept of so few (`ask
 _FEW: Final = 1 << 20  # elements of each
 _LITTLE: Final = 1 << 27  # bytes of all, of which nobody looks whether there is room
 _PIECES: Final = 8
-_FREE: Final = frozenset((Const, Position))
+_SHORT: Final = 1 << 12  # elements of a routine that takes no time to speak of
+AS_THEY_ARE: Final = frozenset((Stored, Const, Position))
 VIEWED: Final = frozenset((Leaf, Map))
 
 
@@ -67,6 +68,10 @@ def work_of(roots: Sequence[Expr]) -> RoutineWork | None:
     return walk.work()
 
 
+def _is_on_host(source: Any) -> bool:
+    return type(source) is not Stored or type(source.buffer) is np.ndarray
+
+
 class _RoutineWalk:
     """A walk over few nodes: whether routines are among them, of arrays and kernels alone."""
 
@@ -86,6 +91,10 @@ class _RoutineWalk:
         readers = self.readers
         while stack:
             node = stack.pop()
+            if type(node) is Leaf and type(node.source) in AS_THEY_ARE:
+                if math.prod(node.shape) > _FEW or not _is_on_host(node.source):
+                    return False
+                continue
             count = readers[id(node)] = readers.get(id(node), 0) + 1
             if count > 1:
                 continue
@@ -98,11 +107,9 @@ class _RoutineWalk:
                 continue
             source: Any = node.source
             kind = type(source)
-            if kind is Stored:
-                if type(source.buffer) is not np.ndarray:
-                    return False
-            elif kind is Through and source.op in ROUTINES:
-                self._reach(source, node)
+            if kind is Through and source.op in ROUTINES:
+                if len(call_of(source).results) > 1:
+                    self._reach(source, node)
                 if self._is_first(source):
                     if not self._add(source):
                         return False
@@ -115,7 +122,7 @@ class _RoutineWalk:
             elif kind is Piecewise and (some := in_boxes(source)) is not None:
                 if self._is_first(source):
                     stack += some
-            elif kind not in _FREE:
+            else:
                 return False
         return True
 
@@ -125,12 +132,16 @@ class _RoutineWalk:
 
     def _add(self, source: Through) -> bool:
         """Count a routine; whether it needs so little that there is room."""
-        routine = ROUTINES[source.op]
-        if not needs_no_look(routine, source, max(math.prod(one.shape) for one in source.args)):
-            return False
-        self.flops += flops_of(routine, source) + 1
-        for shape in call_of(source).results:
-            self.bytes += math.prod(shape) * dtypes.itemsize(source.dtype)
+        routine, size = ROUTINES[source.op], math.prod(source.shape)
+        most = size
+        for arg in source.args:
+            most = max(most, math.prod(arg.shape))
+        self.flops += 1
+        if most > _SHORT:
+            if not needs_no_look(routine, source, most):
+                return False
+            self.flops += flops_of(routine, source)
+        self.bytes += size * dtypes.itemsize(source.dtype)
         return True
 
     def _reach(self, source: Through, leaf: Leaf) -> None:
