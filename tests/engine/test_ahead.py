@@ -144,6 +144,27 @@ def test_what_is_left_to_others() -> None:
         assert ahead.worth(left._expr) is None
 
 
+def test_what_lies_in_another_order_is_left_to_others() -> None:
+    turned, repeated = (np.asarray(M.T), np.broadcast_to(M, (4, 6, 10)))
+
+    def moved(m: Any, a: Any) -> Any:
+        own = (a * 2).swapaxes(0, 1)
+        own = own.copy() if m is np else own
+        own[4:] = own[:2]
+        return own
+
+    def less(m: Any, a: Any) -> Any:
+        own = a * 2
+        own = own[:, ::-1].copy() if m is np else own[:, ::-1]
+        own[:, 0] -= 1.5
+        return own
+
+    for make, given in ((moved, turned), (less, repeated), (less, turned)):
+        for _ in range(2):
+            want, got = make(np, given), make(sc, sc.asarray(given)).compute(on="core")
+            np.testing.assert_array_equal(want, got)
+
+
 def test_dear_elements_are_not_made_to_be_written_over() -> None:
     x = sc.asarray(np.ones((400, 400)))
     for base, is_put in ((x + 0, True), (sc.sin(sc.exp(x)), False)):

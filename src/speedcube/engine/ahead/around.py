@@ -9,6 +9,7 @@ kernel for all of it, and a product of 10 x 10 with what is added to it half of 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -65,7 +66,9 @@ def value_over(
         return compute(one, rung)
 
     if boxes is not None:
-        return _MadeFirst(make, rung.workers).put(*boxes)
+        with suppress(_NotFirstError):
+            return _MadeFirst(make, rung.workers).put(*boxes)
+        return None
     found = over_arrays(root, taken or frozenset(), make, rung.workers)
     return None if found is None else make(found)
 
