@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from typing import Any
 
 import numpy as np
@@ -459,3 +460,28 @@ def test_bad_requests() -> None:
         np.cumsum(x, out=[0.0])  # type: ignore[call-overload]
     np.cumsum(x, out=(given := np.empty(12)))
     np.testing.assert_array_equal(given, np.arange(1.0, 13.0))
+
+
+def test_a_kernel_lives_as_long_as_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+
+    class Kernel:
+        """One that nobody but its caller holds, as where two threads made the same."""
+
+        def __init__(self, function: Any) -> None:
+            lives = weakref.ref(self)
+
+            def called(*arguments: Any) -> None:
+                seen.append(lives() is not None)
+                function(*arguments)
+
+            self.function = called
+
+    known = odd.scan_kernel
+    monkeypatch.setattr(odd, "scan_kernel", lambda program: Kernel(known(program).function))
+    values = np.random.default_rng(1).normal(size=(300, 40))
+    values[::7, ::3] = 1e300
+    made = sc.cumsum(sc.asarray(values) * 2, axis=0).compute(on="core")
+    np.testing.assert_allclose(made, np.cumsum(values * 2, axis=0))
+    assert seen
+    assert all(seen)

@@ -96,7 +96,10 @@ class OddColumns:
         words: Any = (ctypes.c_int64 * SEVERAL_WORDS)()
         words[COUNT], words[POSITION], words[LENGTH] = given.shape[1], place, self.length
         words[LINES] = len(given)
-        scan_kernel(self.program).function(
+        # Its code lives as long as the kernel does, and another thread's may take its place among
+        # those that are kept.
+        kernel = scan_kernel(self.program)
+        kernel.function(
             ctypes.addressof(words),
             address_of(given),
             address_of(self.states),
