@@ -479,7 +479,7 @@ def test_a_kernel_lives_as_long_as_it_runs(monkeypatch: pytest.MonkeyPatch) -> N
 
     known = odd.scan_kernel
     monkeypatch.setattr(odd, "scan_kernel", lambda program: Kernel(known(program).function))
-    values = np.random.default_rng(1).normal(size=(300, 40))
+    values = np.random.default_rng(1).normal(size=(300, 300))
     values[::7, ::3] = 1e300
     made = sc.cumsum(sc.asarray(values) * 2, axis=0).compute(on="core")
     np.testing.assert_allclose(made, np.cumsum(values * 2, axis=0))
