@@ -185,7 +185,7 @@ def rows_apart(array: Any, count: int, which: Iterable[int]) -> None:
 
 def lazy_rows(array: Any, count: int, which: Iterable[int]) -> None:
     """The same, of numbers that are computed."""
-    height, numbers = len(array) // count, sc.asarray(A)
+    height, numbers = len(array) // count, A if isinstance(array, np.ndarray) else sc.asarray(A)
     for k in which:
         here = slice(k * height, (k + 1) * height - 5)
         array[here] = numbers[here] * 2
@@ -222,24 +222,32 @@ def disjoint(assign: Callable[[Any, int, Iterable[int]], None], repeats: int) ->
     """Seconds that k assignments to disjoint slices take, with what is computed then.
 
     And the least over that of one: of one slice that is as large as all of them, and of the middle
-    one of them. Forty are computed at the end; of more, forty in between.
+    one of them; of the latter also NumPy's, in a copy. Forty are computed at the end; of more,
+    forty in between.
     """
     times = {(count, one): list[float]() for count in COUNTS for one in (False, True)}
+    theirs = {which: list[float]() for which in times}
     for _ in range(repeats + 3):
         for (count, one), seconds in times.items():
+            which = [count // 2] if one else range(count)
             built = sc.asarray(A) + 0
             began = time.process_time()
-            assign(built, count, [count // 2] if one else range(count))
+            assign(built, count, which)
             built.compute()
-            seconds.append(time.process_time() - began)
-    best = {which: min(seconds) for which, seconds in times.items()}
+            middle = time.process_time()
+            assign(A.copy(), count, which)
+            theirs[count, one].append(time.process_time() - middle)
+            seconds.append(middle - began)
+    best, numpys = ({k: min(some) for k, some in of.items()} for of in (times, theirs))
     of_all = {str(n): round(best[n, False] / best[1, False], 3) for n in COUNTS}
     of_them = {str(n): round(best[n, False] / best[n, True], 3) for n in COUNTS}
+    of_numpys = {str(n): round(numpys[n, False] / numpys[n, True], 3) for n in COUNTS}
     return {
         "seconds": {str(n): times[n, False] for n in COUNTS},
         "seconds of one of them": {str(n): times[n, True] for n in COUNTS},
         "over one": of_all,
         "over one of them": of_them,
+        "NumPy's over one of them": of_numpys,
     }
 
 
@@ -258,6 +266,7 @@ def main() -> None:
         for name, found in apart.items():
             print(f"slices of {name}, over one:", found["over one"])
             print(f"    over one of them: {found['over one of them']}")
+            print("    NumPy's:", found["NumPy's over one of them"])
     if options.json:
         text = {
             "numpy": np.__version__,

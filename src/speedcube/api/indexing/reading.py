@@ -19,9 +19,8 @@ from .keys import Key, check_mask, entries, lone_mask, parsed
 from .places import checked, mask_of
 from .selection import Selection
 
-_LEAST: Final = (
-    1 << 20
-)  # bytes of an array whose indices are looked at: of a smaller one all is read
+# Bytes of an array whose indices are looked at: of a smaller one all is read.
+_LEAST: Final = 1 << 20
 
 
 def read(array: Array, item: Any) -> Array:
