@@ -102,11 +102,33 @@ def test_a_file_that_ends_early_is_an_error_and_lanes_come_back(
 ) -> None:
     np.save(tmp_path / "x.npy", DATA)
     array = sc.open(tmp_path / "x.npy")
+    on_gpu(array.sum())
+    made = len(lanes._idle[0])
+    assert 1 <= made <= min(lanes.MOST, lanes.machine.cores())
     with (tmp_path / "x.npy").open("r+b") as file:
         file.truncate(5000)
     with pytest.raises(ValueError, match="ends before its last element"):
         on_gpu(array.sum())
-    assert len(lanes._idle[0]) == min(lanes.MOST, lanes.machine.cores())
+    assert len(lanes._idle[0]) == made
+
+
+@pytest.mark.parametrize(("rows", "straight"), [(1, True), (7, False)])
+def test_chunks_that_fit_a_buffer_are_decoded_there(
+    cupy: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, straight: bool
+) -> None:
+    zarr = pytest.importorskip("zarr")
+    path = str(tmp_path / "x.zarr")
+    made = zarr.create_array(path, shape=DATA.shape, dtype="f8", chunks=(rows, 11, 37))
+    made[...] = DATA
+    monkeypatch.setattr(lanes, "PIECE", 1 << 12)
+    taken: list[int] = []
+    buffer = boxes.LARGE_CHUNKS.buffer
+    monkeypatch.setattr(
+        boxes.LARGE_CHUNKS, "buffer", lambda count: taken.append(count) or buffer(count)
+    )
+    want = np.asarray(sc.asarray(DATA).mean(axis=0).compute(on="core"))
+    assert_same_bits(on_gpu(sc.open(path).mean(axis=0)), want)
+    assert bool(taken) != straight
 
 
 class Counting:

@@ -51,8 +51,9 @@ def read_there(
     first = next(rest, None)
     if first is None:
         return
-    decoding = any(_decodes(one.source) for one in first.reads)
-    with crew(device, decoding) as threads, LARGE_CHUNKS.kept():
+    decoding = [one.source for one in first.reads if _decodes(one.source)]
+    largest = max(map(_chunk_bytes, decoding), default=0)
+    with crew(device, bool(decoding), largest) as threads, LARGE_CHUNKS.kept():
         for block in chain((first,), rest):
             with cupy.cuda.Device(device):
                 waiting.append(_begin(block, threads, stop))
@@ -93,20 +94,23 @@ def _begin(block: StreamBlock, threads: Crew, stop: Stop) -> Coming:
     arrays = [cupy.empty(one.memory.shape, one.source.dtype) for one in block.reads]
     after = now()  # what their memory was used for before
     pieces = [
-        threads.submit(partial(_fill, one.source, box, int(array.data.ptr) + first, stop), after)
+        threads.submit(
+            partial(_fill, one.source, box, int(array.data.ptr) + first, threads.straight, stop),
+            after,
+        )
         for one, array in zip(block.reads, arrays, strict=True)
         for box, first in pieces_of(one)
     ]
     return Coming(block, arrays, pieces)
 
 
-def _fill(source: Tiled, box: Box, address: int, stop: Stop, lane: Taken) -> None:
-    """Read ``box`` and send it to ``address``: a lane is not kept by what is decoded."""
+def _fill(source: Tiled, box: Box, address: int, straight: bool, stop: Stop, lane: Taken) -> None:
+    """Read ``box`` and send it to ``address``; only if ``straight`` it is decoded in a lane."""
     if stop.is_set():
         return
     shape = _counts(box)
     size = math.prod(shape) * dtypes.itemsize(source.dtype)
-    if size <= PIECE and not _decodes(source):
+    if size <= PIECE and (straight or not _decodes(source)):
         with lane() as taken:
             source.tiles.read(box, taken.room(size).view(source.dtype).reshape(shape))
             taken.send(size, address)
@@ -115,6 +119,11 @@ def _fill(source: Tiled, box: Box, address: int, stop: Stop, lane: Taken) -> Non
         source.tiles.read(box, memory.view(source.dtype).reshape(shape))
         with lane() as taken:
             taken.copy(memory, address)
+
+
+def _chunk_bytes(source: Tiled) -> int:
+    cuts: tuple[int, ...] = getattr(source.tiles, "cuts", source.tiles.chunks)
+    return math.prod(cuts) * dtypes.itemsize(source.dtype)
 
 
 def _decodes(source: Tiled) -> bool:

@@ -6,11 +6,13 @@ fifth of what the bus can do. Some threads with pinned buffers of their own keep
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import field
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...late import futures
-from ...plan.reads import STAGED
+from ...plan.reads import LARGE, STAGED
 from .. import machine
 
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -26,6 +28,7 @@ Bytes: TypeAlias = NDArray[np.uint8]
 PIECE: Final = 8 << 20  # bytes of a buffer
 _SLOTS: Final = 2  # buffers of a lane: one that is filled while another is copied
 MOST: Final = STAGED // (PIECE * _SLOTS)  # lanes of a computation; more are no faster
+_DECODING: Final = LARGE // (PIECE * _SLOTS)  # but where each is filled by what decodes a chunk
 _TO_DEVICE: Final = 1  # cudaMemcpyHostToDevice
 
 # What gives a lane for as long as it is filled.
@@ -79,8 +82,12 @@ class Crew:
     """Threads that fill lanes."""
 
     threads: futures.ThreadPoolExecutor
-    lanes: list[Lane]
-    free: SimpleQueue[Lane]
+    device: int
+    most: int  # lanes: each is there once a thread needs it
+    straight: bool  # into pinned memory, also what is decoded
+    lanes: list[Lane] = field(default_factory=list)
+    free: SimpleQueue[Lane] = field(default_factory=SimpleQueue)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def submit(self, fill: Callable[[Taken], None], after: Any) -> futures.Future[None]:
         """Call ``fill`` with what takes a lane, whose copies begin after the event ``after``."""
@@ -88,12 +95,21 @@ class Crew:
 
     @contextmanager
     def _lane(self, after: Any) -> Iterator[Lane]:
-        lane = self.free.get()
+        lane = self._taken()
         try:
             lane.stream.wait_event(after)
             yield lane
         finally:
             self.free.put(lane)
+
+    def _taken(self) -> Lane:
+        with suppress(Empty):
+            return self.free.get_nowait()
+        with self._lock:
+            if len(self.lanes) < self.most:
+                self.lanes.append(lane := _lane(self.device))
+                return lane
+        return self.free.get()
 
     def order(self, stream: Any) -> None:
         """Let ``stream`` wait for all copies that lanes were given so far."""
@@ -103,28 +119,25 @@ class Crew:
 
 
 @contextmanager
-def crew(device: int, decoding: bool = False) -> Iterator[Crew]:
+def crew(device: int, decoding: bool = False, largest: int = 0) -> Iterator[Crew]:
     """Threads that copy to ``device``; no copy is left in the end.
 
-    To copy keeps few threads as busy as the bus; to decode keeps all cores busy.
+    To copy keeps few threads as busy as the bus; to decode keeps all cores busy. Where the
+    ``largest`` chunk fits a buffer, it is decoded there: no core copies it then.
     """
-    import cupy
-
     cores = machine.cores()
-    with cupy.cuda.Device(device):
-        lanes = [_lane(device) for _ in range(min(MOST, cores))]
-    free: SimpleQueue[Lane] = SimpleQueue()
-    for lane in lanes:
-        free.put(lane)
-    count = cores if decoding else len(lanes)
+    straight = not decoding or largest <= PIECE
+    most = min(_DECODING if decoding and straight else MOST, cores)
+    count = cores if decoding else most
     threads = futures.ThreadPoolExecutor(count, "speedcube-copier", _use, (device,))
+    own = Crew(threads, device, most, straight)
     try:
-        yield Crew(threads, lanes, free)
+        yield own
     finally:
         threads.shutdown(cancel_futures=True)
-        for lane in lanes:
+        for lane in own.lanes:
             lane.stream.synchronize()
-        _idle[device] += lanes
+        _idle[device] += own.lanes
 
 
 def _lane(device: int) -> Lane:
