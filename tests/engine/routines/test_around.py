@@ -10,10 +10,12 @@ import pytest
 
 import speedcube as sc
 from speedcube.engine.asked import reading
+from speedcube.engine.compute import compute_all
 from speedcube.engine.routines import around, direct, work
 from speedcube.engine.routines.around import OverArrays, over_arrays
 from speedcube.engine.routines.work import work_of
-from speedcube.expr.nodes import Leaf, Stored, Through
+from speedcube.engine.rungs import resolve
+from speedcube.expr.nodes import Leaf, Stored, Through, whole
 
 RNG = np.random.default_rng(3)
 A, B = RNG.normal(size=(8, 8)) + 8 * np.eye(8), RNG.normal(size=(8, 5))
@@ -210,3 +212,33 @@ def test_the_work_of_a_matrix_is_that_of_its_cube() -> None:
     inverse = sc.linalg.inv(sc.asarray(np.eye(400)))
     assert direct.elements(inverse._expr) == 4 * 400**3 // 64
     assert inverse.plan().rung == "cores"
+
+
+def test_results_that_are_read_as_one_array_are_left_to_others() -> None:
+    u, _, _ = sc.linalg.svd(sc.asarray(B), full_matrices=False)
+    source = u._expr.source  # type: ignore[union-attr]
+    every = whole(source, source.shape)
+    (made,) = compute_all([every], resolve("core", None, 1, False))
+    want = np.concatenate([part.reshape(-1) for part in np.linalg.svd(B, full_matrices=False)])
+    np.testing.assert_allclose(made, want, atol=1e-12)
+    both = compute_all([every, u._expr], resolve("core", None, 1, False))
+    np.testing.assert_allclose(both[0][: u.size].reshape(u.shape), both[1])
+
+
+def test_gathers_of_one_of_several_results() -> None:
+    for matrix in (A, B):
+        u, s, vt = sc.linalg.svd(sc.asarray(matrix), full_matrices=False)
+        places = abs(vt).argmax(axis=1)
+        signs = sc.sign(sc.take_along_axis(vt, places[:, None], axis=1))
+        want = np.linalg.svd(matrix, full_matrices=False)
+        most = abs(want[2]).argmax(axis=1)[:, None]
+        np.testing.assert_allclose(
+            (vt * signs + 1).compute(on="core"),
+            want[2] * np.sign(np.take_along_axis(want[2], most, axis=1)) + 1,
+            atol=1e-12,
+        )
+        rank = int((s > 1e-4).sum())
+        np.testing.assert_allclose(
+            abs(vt[:rank].T / s[:rank]).compute(on="core"), abs(want[2].T / want[1]), atol=1e-12
+        )
+        assert u.shape == want[0].shape

@@ -39,7 +39,7 @@ from ..results import as_complex, shaped
 from ..rungs import Rung
 from ..small.call import is_here
 from . import quick
-from .work import AS_THEY_ARE, VIEWED, RoutineWork, in_boxes, work_of
+from .work import AS_THEY_ARE, VIEWED, RoutineWork, in_boxes, reach_of, work_of
 
 Make = Callable[[Expr], Any]
 _SAYS_NOTHING: Final = nullcontext()
@@ -184,8 +184,9 @@ class _Called:
         """What ``leaf`` reads, of the one among ``results`` in which that lies."""
         if not math.prod(leaf.shape):
             return Leaf(results[0][1], leaf.shape, 0, leaf.strides)
-        for start, stored in results:
-            if start <= leaf.offset < start + stored.buffer.size:
+        first, end = reach_of(leaf)
+        for start, stored in results:  # all of them as one array is kept elsewhere
+            if start <= first and end <= start + stored.buffer.size:
                 return Leaf(stored, leaf.shape, leaf.offset - start, leaf.strides)
         raise _NotHereError
 

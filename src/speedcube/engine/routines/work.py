@@ -18,6 +18,7 @@ from ...expr.piecewise.assigned import First
 from ...expr.routines.row import call_of, flops_of
 from ...expr.routines.table import ROUTINES
 from ...late import watched
+from ...ops import GATHERS
 from .. import machine
 from .direct import FLOPS, needs_no_look
 
@@ -39,6 +40,23 @@ def in_boxes(source: Piecewise) -> list[Expr] | None:
         return None
     base, pieces = boxes.given()
     return [base, *[one.expr for one in pieces]]
+
+
+def reach_of(leaf: Leaf) -> tuple[int, int]:
+    """The first position that ``leaf``, of some elements, reads, and the one after the last."""
+    first = last = leaf.offset
+    for step, n in zip(leaf.strides, leaf.shape, strict=True):
+        far = step * (n - 1)
+        first, last = (first, last + far) if far > 0 else (first + far, last)
+    return first, last + 1
+
+
+def _has_several(memory: Expr) -> bool:
+    """Whether ``memory`` is that of a routine with several results."""
+    source = memory.source if type(memory) is Leaf else None
+    if type(source) is not Through or source.op not in ROUTINES:
+        return False
+    return len(call_of(source).results) > 1
 
 
 class RoutineWork(NamedTuple):
@@ -102,6 +120,8 @@ class _RoutineWalk:
             if len(readers) > NODES or size > _FEW:
                 return False
             if type(node) is Map:
+                if node.op in GATHERS and _has_several(node.args[1]):
+                    return False  # positions count from the first of all results
                 self.bytes += size * 8
                 stack += node.args
                 continue
@@ -145,12 +165,9 @@ class _RoutineWalk:
         return True
 
     def _reach(self, source: Through, leaf: Leaf) -> None:
-        first = last = leaf.offset
         if not math.prod(leaf.shape):
             self.reaches.setdefault(id(source), (0, 0))
             return
-        for step, n in zip(leaf.strides, leaf.shape, strict=True):
-            far = step * (n - 1)
-            first, last = (first, last + far) if far > 0 else (first + far, last)
-        old = self.reaches.get(id(source), (first, last + 1))
-        self.reaches[id(source)] = min(first, old[0]), max(last + 1, old[1])
+        first, end = reach_of(leaf)
+        old = self.reaches.get(id(source), (first, end))
+        self.reaches[id(source)] = min(first, old[0]), max(end, old[1])
