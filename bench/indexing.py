@@ -173,7 +173,7 @@ def rows(array: Any, count: int, which: Iterable[int] | None = None) -> None:
     """Assign to all rows, in ``count`` slices; with ``which``, in these of them."""
     height = len(array) // count
     for k in range(count) if which is None else which:
-        array[k * height : (k + 1) * height] = k
+        array[k * height : (k + 1) * height] = k + 1  # of zeros no page is touched
 
 
 def rows_apart(array: Any, count: int, which: Iterable[int]) -> None:
