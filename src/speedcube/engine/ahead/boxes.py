@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from ... import dtypes
 from ...expr.graph import HAVE_BELOW, few_below
-from ...expr.nodes import STAGED, Expr, Leaf, Node, Piece, Piecewise
+from ...expr.nodes import STAGED, Expr, Leaf, Node, Piece, Piecewise, Stored
 from ...expr.piecewise.assigned import First
 from ...plan import costs
 
@@ -37,12 +38,19 @@ def few_boxes(source: Piecewise) -> tuple[Expr, Sequence[Piece]] | None:
     return (base, pieces) if wasted * each <= _WASTED else None
 
 
+def is_turned(leaf: Leaf) -> bool:
+    """Whether ``leaf`` lies in another order than C's: so do results, which are planned."""
+    steps = [abs(step) for step, n in zip(leaf.strides, leaf.shape, strict=True) if n > 1 and step]
+    return any(before < after for before, after in pairwise(steps))
+
+
 def is_plain(expr: Expr) -> bool:
     """Whether ``expr`` needs few nodes, and no other array in boxes or of several stages."""
     if type(expr) is Leaf and type(expr.source) not in HAVE_BELOW:
-        return True
+        return not is_turned(expr)
     return few_below(expr, _NODES, fits=_is_of_one_kernel) is not None
 
 
 def _is_of_one_kernel(node: Node) -> bool:
-    return not isinstance(node, _OF_OTHERS)
+    turned = type(node) is Leaf and type(node.source) is Stored and is_turned(node)
+    return not isinstance(node, _OF_OTHERS) and not turned

@@ -22,10 +22,11 @@ from ...expr.nodes import (
 )
 from ...expr.routines.row import call_of, flops_of
 from ...expr.routines.table import ROUTINES
-from .boxes import few_boxes
+from .boxes import few_boxes, is_turned
 
 NODES: Final = 24  # of a program; of a longer one a plan, or a walk, makes less
-FEW: Final = 1 << 16  # elements of each
+# Elements of each: of two arrays of twice as many, memory is given back and asked for each time.
+FEW: Final = 1 << 15
 # Operations of all routines together: `routines.around` has room for the results of more.
 FLOPS: Final = 1 << 20
 # Elements that are made though a view leaves them out: some microseconds.
@@ -48,6 +49,7 @@ def worth(root: Expr) -> frozenset[int] | None:
     last: Any = root.source if type(root) is Leaf and is_apart(root.source) else None
     stack: list[Any] = [root if last is None else last.arg]
     met: set[int] = set()
+    laid: set[int] = set()  # leaves whose elements are laid out anew
     reduced: list[Any] = []
     flops, things = 0.0, 0
     while stack:
@@ -62,7 +64,11 @@ def worth(root: Expr) -> frozenset[int] | None:
             continue
         source: Any = node.source
         kind = type(source)
-        if kind in _FREE or (kind is Stored and type(source.buffer) is np.ndarray):
+        if kind in _FREE:
+            continue
+        if kind is Stored and type(source.buffer) is np.ndarray:
+            if id(node) not in laid and is_turned(node):
+                return None
             continue
         if kind is Reduced and source.op != "prod":  # it is no kernel alone
             stack.append(source.arg)
@@ -73,6 +79,8 @@ def worth(root: Expr) -> frozenset[int] | None:
             return None
         stack += below
         things += 1
+        if kind is Leaf:
+            laid.add(id(source))
         if kind is Through:
             flops += flops_of(ROUTINES[source.op], source) + 1
     taken = frozenset([id(one) for source in reduced for one in _reductions_in(source.arg)])
@@ -87,7 +95,7 @@ def _reductions_in(arg: Expr) -> list[Reduced]:
 def _below(leaf: Leaf, source: Any, kind: type) -> list[Any] | None:
     """What ``source`` is made of; None where it is not to be made first to be seen as ``leaf``."""
     size = math.prod(source.shape) if kind in _FIRST else FEW + 1
-    if size > FEW:
+    if not 0 < size <= FEW:
         return None
     if kind is Scanned:
         return [source.arg]
