@@ -65,7 +65,10 @@ def write(folder: Path, at: Path) -> None:
     pair = {"cert": str(at / "cert.pem"), "key": str(at / "key.pem")}
     roles = {role: pair for role in ("scheduler", "worker", "client")}
     tls = {"ca-file": pair["cert"], **roles}
-    comm = {"default-scheme": "tls", "require-encryption": True, "tls": tls}
+    comm: dict[str, object] = {"default-scheme": "tls", "require-encryption": True, "tls": tls}
+    # A network that was silent for 20 seconds is tried again after 40 at the latest, since TCP
+    # waits twice as long before each try; Dask's own 30 would end the connection before.
+    comm["timeouts"] = {"tcp": "60s"}
     quiet = {"http": {"routes": []}}  # Dask's pages know no certificates: there are none
     settings = {"distributed": {"comm": comm, "scheduler": quiet, "worker": quiet}}
     for name, content in (

@@ -144,6 +144,7 @@ def test_certificates(tmp_path: Path) -> None:
     context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
     settings: dict[str, Any] = yaml.safe_load((folder / "dask.yaml").read_text())["distributed"]
     assert settings["comm"]["require-encryption"] is True
+    assert settings["comm"]["timeouts"] == {"tcp": "60s"}
     pair = {"cert": str(folder / "cert.pem"), "key": str(folder / "key.pem")}
     assert settings["comm"]["tls"] == {
         "ca-file": pair["cert"], "scheduler": pair, "worker": pair, "client": pair,

@@ -12,6 +12,7 @@ import pytest
 from speedcube.errors import CheckpointError
 from speedcube.train.driver.attempt import Attempt
 from speedcube.train.driver.request import JobRequest
+from speedcube.train.driver.scheduler import Answers
 from speedcube.train.driver.timeouts import Rank, limit, overdue
 from speedcube.train.events import JobEvent
 from speedcube.train.messages import FromAgent, JobSettings, Launch, Place, Reported, Saving
@@ -87,6 +88,30 @@ def test_time_that_the_driver_was_away_does_not_count() -> None:
     stopped.forgive(95.0)
     assert stopped.since == 95.0
     assert overdue([stopped], 100.0, 10.0, ()) is None
+
+
+def test_a_pause_of_the_network_counts_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its connections come back one after the other: the last of them after as long again."""
+    now = 0.0
+    monkeypatch.setattr("speedcube.train.patience.time.monotonic", lambda: now)
+    late = rank(0, ready=True, reported=True, step=3)
+    late.silence.heard()
+    answers, judged = Answers(0.0), {}
+    for now in (0.5, 1.0, 21.0, *(21.0 + k / 2 for k in range(1, 140))):
+        answers.arrived(now, [late])
+        silent = late.silence.seconds() > late.patience(b"")
+        judged[now] = silent, overdue([late], now, None, (0.3,)) is not None
+    assert not any(silent or hung for at, (silent, hung) in judged.items() if at < 41.0)
+    assert (judged[46.0][0], judged[47.5][0]) == (False, True), "six seconds after that"
+    assert (judged[69.5][1], judged[70.0][1]) == (False, True), "thirty of the rest, for a step"
+
+
+def test_a_pause_that_is_none_forgives_nothing() -> None:
+    late = rank(0, ready=True, reported=True, step=3)
+    answers = Answers(0.0)
+    for k in range(1, 80):
+        answers.arrived(k / 2, [late])
+    assert late.since == 0.0
 
 
 def test_a_long_checkpoint_is_no_hung_step(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,7 +227,7 @@ class Attempt:
             if not self._answers.are_awaited(self.client, self.ranks.values()):
                 self.failures.append(self._failure(0, Cause.SCHEDULER, scheduler.lost_text(err)))
             return
-        self._answers.since = now
+        self._answers.arrived(now, self.ranks.values())
         self._wait_for(busy, now)
         for rank in self.ranks.values():
             if not rank.heard and rank.place.worker in lately:

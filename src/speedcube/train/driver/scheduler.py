@@ -18,7 +18,7 @@ from ...engine.clusters.patience import worker_timeout
 from ...errors import WorkerError
 from ..patience import BUSY, Vitals, vitals
 from ..worker import agent
-from .timeouts import Rank
+from .timeouts import AGENT_SECONDS, Rank
 
 ANSWER_SECONDS: Final = 5.0
 WORKERS_SECONDS: Final = 60.0  # to answer: busy ones take long
@@ -76,6 +76,7 @@ class Answers:
     """Those of a scheduler, the last of them ``since``: it may be behind a network that is cut."""
 
     since: float = field(default_factory=time.monotonic)
+    settled: float = 0.0  # from when on a silence says something
 
     def are_awaited(self, client: Any, ranks: Iterable[Rank]) -> bool:
         """Whether to wait for one: for `worker_timeout`, if ``client`` is still connected.
@@ -85,6 +86,21 @@ class Answers:
         for rank in ranks:
             rank.silence.heard()
         return client.status == "running" and time.monotonic() - self.since < worker_timeout()
+
+    def arrived(self, now: float, ranks: Iterable[Rank]) -> None:
+        """One has come. After a pause each of the ``ranks`` may be silent for as long again.
+
+        Every connection has its own end of the pause: TCP waits twice as long before each try, so
+        one of them may be silent for as long as the network was, when others are not any more.
+        """
+        pause = now - self.since
+        self.since = now
+        if pause > AGENT_SECONDS:
+            self.settled = now + pause
+        if now < self.settled:
+            for rank in ranks:
+                rank.silence.heard()
+                rank.forgive(pause)
 
 
 class LostWorker(WorkerError):
