@@ -13,7 +13,7 @@ from ..expr.pairs.node import is_pair, parts
 from ..late import watched
 from ..plan.plan import Plan
 from . import machine
-from .ahead.around import value_over
+from .ahead import values as ahead
 from .asked import reading as asked
 from .foreign.planned import plan_within
 from .keeping.run import kept_values
@@ -26,7 +26,7 @@ from .pieces.assigned import put_together
 from .progress.watch import telling
 from .results import PLACES, PLACES_HERE, as_complex, check_place, joined
 from .results import ResultMemory as ResultMemory
-from .routines import around, call, direct
+from .routines import call, direct
 from .routines.strictness import check_laws
 from .rungs import Rung, resolve
 from .small import lines as short_lines
@@ -119,9 +119,7 @@ def compute(
     check_laws((root,))
     if SMALL > 0 and free and to in PLACES_HERE:
         where = partial(rung_of, (root,), on, scheduler, prefers_gpu, to)
-        if (value := value_over(root, where, compute)) is not None:
-            return value
-        if (made := around.values((root,), where, compute, compute_all)) is not None:
+        if (made := ahead.values((root,), where, compute, compute_all)) is not None:
             return made[0]
     if not free or is_pair(root):
         reals = laid(root) if is_pair(root) and active() is None else None
@@ -267,7 +265,7 @@ def compute_all(
     kept_there = kept_values(roots, rung, lambda here: planned_on(roots, here, None))
     if kept_there is not None:
         return kept_there
-    called = around.values if SMALL > 0 and free and to in PLACES_HERE else None
+    called = ahead.values if SMALL > 0 and free and to in PLACES_HERE else None
     if called and (made := called(roots, lambda: rung, compute, compute_all)) is not None:
         return made
     if free and (again := asked.reading_asked(roots, rung, _makes_on(rung))):

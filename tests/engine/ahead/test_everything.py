@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.engine.ahead import around, boxes
-from speedcube.engine.ahead import worth as ahead
+from speedcube.engine.ahead import boxes, look
+from speedcube.engine.ahead.look import Ahead, ahead_of
+from speedcube.engine.ahead.values import over_arrays
 from speedcube.expr.graph import below
 from speedcube.expr.nodes import Leaf, Map, Piecewise, Stored
 from speedcube.expr.piecewise.assigned import assigned
@@ -80,7 +81,7 @@ def test_values_are_numpys_and_those_of_a_plan(name: str, monkeypatch: pytest.Mo
         np.testing.assert_array_equal(made, want)
         assert made.dtype == want.dtype
     cores = _ours(name).compute(on="cores")
-    monkeypatch.setattr(ahead, "NODES", 0)
+    monkeypatch.setattr(look, "NODES", 0)
     monkeypatch.setattr(boxes, "FEW", 0)
     planned = _ours(name).compute(on="core")
     assert made.tobytes() == planned.tobytes() == cores.tobytes()
@@ -97,11 +98,12 @@ LEFT = {"a view of little of much", "one assigned", "of what is turned"}
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in LEFT])
 def test_what_is_left_reads_arrays(name: str) -> None:
     root = _ours(name)._expr
-    taken = ahead.worth(root)
-    assert taken is not None
-    found = around.over_arrays(root, taken, _make)
+    ahead = ahead_of([root])
+    assert ahead is not None
+    assert ahead.everything
+    found = over_arrays([root], ahead, _make)
     assert found is not None
-    nodes = below(found)
+    nodes = below(*found.roots)
     assert not any(type(node) is Piecewise for node in nodes)
     views = [node.source for node in nodes if type(node) is Leaf]
     assert not any(type(source) is Map for source in views)
@@ -129,7 +131,7 @@ def test_what_is_made_twice_is_made_once() -> None:
 
     y = sc.asarray(X) * 2
     z = y[1:] - y[:-1] + y[1:].max()
-    assert around.over_arrays(z._expr, frozenset(), make) is not None
+    assert over_arrays([z._expr], Ahead(True, frozenset(), 0.0, {}, {}), make) is not None
     assert len(made) == 1
 
 
@@ -141,7 +143,7 @@ def test_what_is_left_to_others() -> None:
     drawn = (sc.random.default_rng(3).normal(size=9) * 2)[::-1] + 1
     little = (sc.asarray(np.ones(60_000)) * 2)[:9] + 1  # most of it would be made for nothing
     for left in (x + 1, large[1:] - large[:-1], long, drawn, little, (x * 2)[3:].prod()):
-        assert ahead.worth(left._expr) is None
+        assert ahead_of([left._expr]) is None
 
 
 def test_what_lies_in_another_order_is_left_to_others() -> None:
@@ -169,15 +171,15 @@ def test_dear_elements_are_not_made_to_be_written_over() -> None:
     x = sc.asarray(np.ones((400, 400)))
     for base, is_put in ((x + 0, True), (sc.sin(sc.exp(x)), False)):
         base[1:-1, 1:-1] = 0
-        assert (around.boxes_of(base._expr) is not None) == is_put
+        assert (boxes.boxes_of(base._expr) is not None) == is_put
 
 
 def test_more_boxes_are_put_together_otherwise() -> None:
     root, one = (sc.asarray(X) * 2)._expr, sc.ones(2)._expr
     for k in range(boxes.FEW):
         root = assigned(root, (5 * k,), one)
-    assert around.boxes_of(root) is not None
-    assert around.boxes_of(assigned(root, (55,), one)) is None
+    assert boxes.boxes_of(root) is not None
+    assert boxes.boxes_of(assigned(root, (55,), one)) is None
 
 
 @pytest.mark.parametrize("value", [0, 0.0, -0.0, False, 0j])
@@ -211,7 +213,7 @@ def test_complex_numbers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         made = COMPLEX[name](sc, sc.asarray(values)).compute(on="core")
         np.testing.assert_allclose(made, want, rtol=1e-13, atol=1e-13)
         assert made.dtype == want.dtype
-    monkeypatch.setattr(ahead, "NODES", 0)
+    monkeypatch.setattr(look, "NODES", 0)
     monkeypatch.setattr(boxes, "FEW", 0)
     planned = COMPLEX[name](sc, sc.asarray(values)).compute(on="core")
     assert np.ascontiguousarray(made).tobytes() == np.ascontiguousarray(planned).tobytes()

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import speedcube as sc
+from speedcube.engine.ahead import look
+from speedcube.engine.ahead.look import ahead_of
+from speedcube.engine.ahead.values import OverArrays, over_arrays
 from speedcube.engine.asked import reading
 from speedcube.engine.compute import compute_all
-from speedcube.engine.routines import around, direct, work
-from speedcube.engine.routines.around import OverArrays, over_arrays
-from speedcube.engine.routines.work import work_of
+from speedcube.engine.routines import direct, quick
 from speedcube.engine.rungs import resolve
 from speedcube.expr.nodes import Leaf, Stored, Through, whole
 
@@ -65,16 +66,17 @@ def test_values_are_those_of_the_steps(name: str, monkeypatch: pytest.MonkeyPatc
     made = _ours(name).compute(on="core")
     assert (np.shape(made), made.dtype) == (np.shape(want), want.dtype)
     np.testing.assert_allclose(made, want, rtol=1e-5 if made.dtype == "float32" else 1e-12)
-    monkeypatch.setattr(work, "NODES", 0)  # without
+    monkeypatch.setattr(look, "AROUND", 0)  # without
+    monkeypatch.setattr(look, "NODES", 0)
     np.testing.assert_array_equal(_ours(name).compute(on="core"), made)
 
 
 def _found(*arrays: Any) -> OverArrays | None:
     """``arrays`` without routines; None where they are left to others."""
     roots = [array._expr for array in arrays]
-    needed = work_of(roots)
+    needed = ahead_of(roots, everything=False)
     make = lambda one: sc.api.array.Array(one).compute(on="core")  # noqa: E731
-    return None if needed is None else over_arrays(roots, needed, 1, make)
+    return None if needed is None else over_arrays(roots, needed, make)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -94,7 +96,7 @@ def test_each_routine_is_called_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(around.quick, "run", _not_asked)
+    monkeypatch.setattr(quick, "run", _not_asked)
     a, v, large = sc.asarray(A), sc.asarray(V), sc.zeros((1025, 1024))
     small = sc.random.default_rng(1).normal(size=8)
     long = v
@@ -108,7 +110,7 @@ def test_what_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_kept_for_loops_is_longer() -> None:
-    assert min(reading.LONG["core"], reading.LONG["cores"]) > work.NODES
+    assert min(reading.LONG["core"], reading.LONG["cores"]) > look.AROUND
 
 
 def test_results_are_given_as_they_are_but_once() -> None:
@@ -146,14 +148,14 @@ def test_what_routines_take_is_made_once(monkeypatch: pytest.MonkeyPatch) -> Non
     made: list[Any] = []
     x = sc.asarray(B) - sc.asarray(B).mean(axis=0)
     roots = [(sc.linalg.solve(x.T @ x, x.T @ sc.asarray(V)) + (x * x).sum())._expr]
-    needed = work_of(roots)
+    needed = ahead_of(roots, everything=False)
     assert needed is not None
 
     def make(one: Any) -> Any:
         made.append(one)
         return sc.api.array.Array(one).compute(on="core")
 
-    found = over_arrays(roots, needed, 1, make)
+    found = over_arrays(roots, needed, make)
     assert found is not None
     assert made == [x._expr]
     centred = B - B.mean(axis=0)
@@ -166,23 +168,23 @@ def test_what_is_written_twice_is_made_once() -> None:
     asked: list[Any] = []
     a = sc.asarray(A)
     roots = [((a - a.mean(axis=0)).T @ (a - a.mean(axis=0)) + (a * -0.0) @ (a * 0.0))._expr]
-    needed = work_of(roots)
+    needed = ahead_of(roots, everything=False)
     assert needed is not None
 
     def make(one: Any) -> Any:
         asked.append(one)
         return sc.api.array.Array(one).compute(on="core")
 
-    assert over_arrays(roots, needed, 1, make) is not None
+    assert over_arrays(roots, needed, make) is not None
     assert [one.op for one in asked] == ["subtract", "multiply", "multiply"]
 
 
 def _watch(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the routines that are called from now on."""
     calls: list[str] = []
-    run = around.quick.run
+    run = quick.run
     monkeypatch.setattr(
-        around.quick,
+        quick,
         "run",
         lambda call, threads: calls.append(call.source.op) or run(call, threads),
     )
@@ -242,3 +244,21 @@ def test_gathers_of_one_of_several_results() -> None:
             abs(vt[:rank].T / s[:rank]).compute(on="core"), abs(want[2].T / want[1]), atol=1e-12
         )
         assert u.shape == want[0].shape
+
+
+def test_what_lies_turned_is_made_around_its_routines() -> None:
+    """Few elements in another order than C's are not made first, but what libraries give is."""
+    a, v = sc.asarray(A), sc.asarray(V)
+    turned = (a.T @ v)[:, None] * (sc.asarray(np.asfortranarray(B)) * 2)[:, ::-1]
+    ahead = ahead_of([turned._expr])
+    assert ahead is not None
+    assert not ahead.everything
+    want = (A.T @ V)[:, None] * (np.asfortranarray(B) * 2)[:, ::-1]
+    np.testing.assert_array_equal(turned.compute(on="core"), want)
+
+
+def test_a_scan_beside_a_routine_is_made_first_alone_or_not_at_all() -> None:
+    scanned = sc.floor(sc.asarray(V)).cumsum() + sc.asarray(A) @ sc.asarray(V)
+    assert ahead_of([scanned._expr]) is not None
+    assert ahead_of([scanned._expr, scanned._expr]) is None
+    np.testing.assert_allclose(scanned.compute(on="core"), np.floor(V).cumsum() + A @ V)
