@@ -132,6 +132,34 @@ def test_units_that_grow_in_tall_columns(counted: Counted) -> None:
     assert counted.failed <= 3
 
 
+@pytest.mark.parametrize(
+    ("dtype", "rows"), [("float64", 1024), ("float32", 1024), ("float16", 512)]
+)
+def test_a_tile_is_as_long_a_row_as_processors_ask_for(dtype: str, rows: int) -> None:
+    x: Any = sc.asarray(np.zeros((20, 3000), dtype)).sum(axis=0)._expr
+    stage = make_stage(x.source.arg, x.source, 1)
+    prepared = prepare_many(stage, stage.parts[0])
+    assert prepared is not None
+    assert (prepared.tiling.rows, prepared.program.sink.rows) == (rows, False)
+
+
+@pytest.mark.parametrize("target", simd.runnable())
+@pytest.mark.parametrize("op", ["sum", "mean"])
+def test_units_that_grow_at_the_ends_of_blocks_and_tiles(
+    op: str, target: str, counted: Counted
+) -> None:
+    """Blocks have 32 rows, which are looked at eight at a time; the second tile is no vector."""
+    x = normals(139, 1029)
+    for k, row in enumerate((7, 8, 31, 32, 63, 64, 71, 72, 95, 96, 127, 128, 135, 136, 137, 138)):
+        x[row, [k, 1024 - k, 1028 - k % 5]] *= 10.0 ** (6 * k + 40)
+    columns = [*range(16), *range(1008, 1029)]
+    with simd.limited(target), np.errstate(all="ignore"):
+        result = getattr(sc.asarray(x), op)(axis=0).compute(on="core")
+        wanted = [reduce_row(op, row, "float64", 0) for row in x[:, columns].T]
+    assert_same_bits(result[columns], np.array(wanted), op)
+    assert (counted.results, counted.failed) == (1029, 0)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "bool"])
 @pytest.mark.parametrize("op", ["mean", "var", "std"])
 def test_integers(op: str, dtype: str) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Final
+from functools import partial
 
-from ..nests.columns import ColumnNest, Outputs
+from ..nests.columns import Add, ColumnNest, Outputs
 from .blocks import by_blocks
 from .nest import ManyNest
 from .sums import OUTSIDE, SPARE, Taken
-
-_IN_BLOCKS: Final = 4  # rows that are taken at once
 
 
 class ColumnSums(ManyNest, ColumnNest):
@@ -56,6 +54,16 @@ class ColumnSums(ManyNest, ColumnNest):
             self.text.store(kind, sums.larger(before, outputs["x"]), slot, 8)
 
         self.elements.element_loop(self.row(at, count, r), larger)
+
+    def look_at_some(
+        self, elements: Iterable[Outputs], places: list[str], j: str, mask: str | None
+    ) -> None:
+        """The same in ``low`` of the elements of several rows."""
+        sums, slot = self.sums, self.sums.slot(0, "low", j)
+        largest = self.text.load(self.d.word, slot, 8)
+        for outputs in elements:
+            largest = sums.larger(largest, outputs["x"])
+        self.text.store(self.d.word, largest, slot, 8)
 
     def begin(self, at: list[str], count: str, rows: int) -> None:
         """The first ``rows`` rows, with units from their own largest magnitudes."""
@@ -115,19 +123,18 @@ class ColumnSums(ManyNest, ColumnNest):
         return self.any_lane(t.load(d.one, flags))
 
     def blocks(self, at: list[str], count: str) -> None:
-        """All rows, with units that grow; fewer at once, which are less text."""
+        """All rows, with units that grow; fewer at once where elements are made, as less text."""
         t, rows = self.text, self.elements.word(3)
+        at_once = 8 if len(self.program.element.instrs) == 1 else 4
 
-        def look(first: str, last: str) -> None:
-            with t.loop(first, last) as r:
-                self.look(at, count, r, "low")
-
-        def add(first: str, last: str) -> None:
-            whole = t.i64("and", last, -_IN_BLOCKS)
-            with t.loop(first, whole, _IN_BLOCKS) as r:
-                self.take(at, count, r, _IN_BLOCKS, self.add_exactly)
+        def some(add: Add, first: str, last: str) -> None:
+            whole = t.i64("and", last, -at_once)
+            with t.loop(first, whole, at_once) as r:
+                self.take(at, count, r, at_once, add)
             with t.loop(whole, last) as r:
-                self.take(at, count, r, 1, self.add_exactly)
+                self.take(at, count, r, 1, add)
+
+        look, add = partial(some, self.look_at_some), partial(some, self.add_exactly)
 
         by_least, self.sums.by_least = self.sums.by_least, False
         by_blocks(self.sums, count, rows, look, add)

@@ -12,7 +12,7 @@ from typing import Final
 
 from .sums import Sums
 
-ROWS: Final = 1 << 7  # of a block: it is 256 kB
+ROWS: Final = 1 << 5  # of a block: it is 256 kB
 
 # Of rows from the first to before the last: into `low`, or to the sums.
 Rows = Callable[[str, str], None]

@@ -18,7 +18,7 @@ from ..memory import AHEAD
 Outputs: TypeAlias = dict[str, str]
 Add: TypeAlias = Callable[[Iterable[Outputs], list[str], str, str | None], None]
 SETTLED: Final = 1 << 11  # rows after which what waits is put aside
-CHECKED: Final = 1 << 8  # rows after which it is seen whether units are too small
+CHECKED: Final = 1 << 6  # rows after which it is seen whether units are too small
 
 
 class ColumnNest(Nest):
