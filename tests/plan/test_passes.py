@@ -87,6 +87,20 @@ def test_results_that_are_stored_share_a_pass() -> None:
     same(*arrays)
 
 
+def test_a_part_that_is_one_number_is_written_beside_the_other() -> None:
+    x = _stored()
+    for array in (x + 1j, 2j - x, sc.asarray(np.ones((300, 7))) + 1j):
+        assert passes(array) == passes(array, on="cores:2") == [["store", "store"]]
+        assert len(array.plan(on="core").halves) == 2
+        same(array.real, array.imag)
+        assert array.compute(on="cores:3").tobytes() == array.compute(on="core").tobytes()
+    other = sc.asarray(np.ones(3)) + 1
+    assert passes(x + 1, other) == [["store"], ["store"]]  # of other shapes
+    assert passes(x + 1, sc.zeros(len(x))) == [["store", "store"]]
+    assert passes(x.sum(), sc.zeros(len(x))) == [["sum"], ["store"]]
+    same(x + 1, sc.zeros(len(x)))
+
+
 def test_what_is_drawn_is_drawn_once() -> None:
     x = sc.random.default_rng(8).gamma(2.5, size=N)
     assert passes(x.sum(), x.max(), x.std()) == [["sum", "max", "std"]]

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ...expr.nodes import STAGED, Expr, Leaf
 from ...expr.pairs.node import is_pair, parts
+from ...expr.pairs.numbers import folded
 from ..results import combined
 from .again import Made
 from .known import value
@@ -24,7 +25,7 @@ def small_pair(roots: Sequence[Expr], kind: str, steps: Made | None = None) -> A
     for part in parts(roots[0]):
         staged = isinstance(part, Leaf) and isinstance(part.source, STAGED)
         visited = part.source.arg if staged else part  # type: ignore[union-attr]
-        one = value(part, kind, steps) if math.prod(visited.shape) <= _PART else None
+        one = value(folded(part), kind, steps) if math.prod(visited.shape) <= _PART else None
         if one is None:
             return None
         found.append(one)

@@ -101,6 +101,7 @@ class _Group:
     reads: set[int] = field(default_factory=set)
     pieces: frozenset[int] = frozenset()  # arrays of pieces that are read
     weight: int = 0
+    stores: bool = False  # elements, on a CPU
     repeated: bool = False  # the like of it is made of other data, by the same kernel
 
     @classmethod
@@ -114,11 +115,12 @@ class _Group:
         reads = {id(s) for s in sources if not isinstance(s, Const)}
         along, weight = _along(one, gpu, bool(pieces)), sum(map(costs.weight, nodes))
         alone = not (along or _shares(one, bool(pieces))) or (not gpu and _is_finished(one))
-        return cls([one], alone, along, needs, reads, pieces, weight)
+        stores = one.source is None and not gpu
+        return cls([one], alone, along, needs, reads, pieces, weight, stores)
 
     def takes(self, other: _Group) -> bool:
         """Whether ``other`` can be made with these, and gains by it."""
-        if self.alone or other.alone or not self.reads & other.reads:
+        if self.alone or other.alone or not (self.reads & other.reads or self._fills(other)):
             return False
         if self.pieces != other.pieces or self.along != other.along:
             return False
@@ -128,6 +130,13 @@ class _Group:
             return False
         enough = len(self.requests) < SINKS and self.weight + self.added(other) <= costs.MOST
         return enough and not any(id(one.result) in other.needs for one in self.requests)
+
+    def _fills(self, other: _Group) -> bool:
+        """Whether either is one number everywhere that is stored beside what a CPU stores.
+
+        Such are parts of complex numbers: written by themselves, they are written twice.
+        """
+        return self.stores and other.stores and not (self.reads and other.reads)
 
     def _visits(self, other: _Group) -> bool:
         """Whether these are made of the very elements that ``other`` is made of."""
