@@ -72,7 +72,7 @@ _PRINTERS: Final = {
     "llvm/many/rows llvm/many/short llvm/many/singles llvm/many/sums llvm/memory "
     "llvm/nests/columns llvm/nests/rows llvm/nests/together "
     "llvm/ordering/even llvm/ordering/packed llvm/ordering/part llvm/ordering/radix "
-    "llvm/ordering/sieve llvm/ordering/tally "
+    "llvm/ordering/sieve llvm/ordering/slide llvm/ordering/table llvm/ordering/tally "
     "llvm/ordering/weigh llvm/random llvm/scratch llvm/simd llvm/sinks llvm/text orders "
     "llvm/scans/emit llvm/scans/frame "
     "llvm/scans/layout llvm/scans/limb_sums llvm/scans/products llvm/scans/several "

@@ -1,4 +1,4 @@
-"""Programs of fixed text that order elements in memory, or count them by their order."""
+"""Programs of fixed text that order elements in memory, count them, or slide along them."""
 
 from __future__ import annotations
 
@@ -34,3 +34,10 @@ class Deal:
 @dataclass(frozen=True)
 class EvenTally:
     """A kernel that counts doubles by bins of one width."""
+
+
+@dataclass(frozen=True)
+class Slide:
+    """A kernel that adds products of a short line of ``dtype`` sliding along a long one."""
+
+    dtype: str

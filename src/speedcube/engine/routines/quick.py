@@ -15,6 +15,7 @@ import numpy as np
 from ...expr.nodes import Expr, Leaf, Map, Stored, Through, c_strides, is_whole
 from ...expr.pairs.node import COMPLEX, interleaved, is_pair
 from ...expr.routines.row import Routine, RoutineCall, call_of, complex_of, reals_of, seen
+from ...expr.routines.sliding import SLID
 from ...expr.routines.table import ROUTINES, part_of
 from ...late import watched
 from ..foreign.held import client_of
@@ -22,6 +23,7 @@ from ..results import as_complex, shaped
 from ..rungs import Rung, is_named, resolve
 from .direct import elements, is_routine, needs_no_look
 from .run import explanation, window
+from .slid import slides
 from .strictness import is_strict
 from .threads import blas_threads
 
@@ -240,12 +242,13 @@ def _results(found: QuickCall, threads: int) -> list[Any]:
 def run(found: QuickCall, threads: int) -> Any:
     """Call the library, with so many ``threads``."""
     routine, source, arrays, call, is_tiny = found
+    function = slides if routine.name == SLID else routine.run
     try:
         with _QUIET():
             if is_tiny:
-                return routine.run(np, *arrays, *call.given)
+                return function(np, *arrays, *call.given)
             with blas_threads(threads):
-                return routine.run(np, *arrays, *call.given)
+                return function(np, *arrays, *call.given)
     except np.linalg.LinAlgError as err:
         raise explanation(source.op, err) from err
 

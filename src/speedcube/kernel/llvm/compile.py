@@ -17,7 +17,7 @@ from ...dataclass import dataclass
 from ...errors import KernelError
 from .. import elf
 from ..cache import KernelCache, content_key, generator
-from ..orders import ByLeadingBits, Deal, EvenTally, Radix
+from ..orders import ByLeadingBits, Deal, EvenTally, Radix, Slide
 from ..program import Folded, Program, Scan, Sieve, Tally, Weigh
 from .files.pieces import PiecesOfFile, emit_pieces
 from .folded.columns import FoldedColumns
@@ -32,13 +32,7 @@ from .many.columns import ColumnLoops
 from .many.integers import rows_of as sums_of
 from .memory import LINE
 from .nests.together import TogetherColumns, TogetherRows
-from .ordering.even import emit_even_tally
-from .ordering.packed import emit_packed
-from .ordering.part import emit_part
-from .ordering.radix import emit_radix
-from .ordering.sieve import emit_sieve
-from .ordering.tally import emit_tally
-from .ordering.weigh import emit_weigh
+from .ordering.table import EMITTERS
 from .scans.emit import emit_scan
 from .simd import FEATURES, foresees, llvm
 from .text import Style
@@ -58,16 +52,11 @@ Small: TypeAlias = (
     | DealtToGroups
     | TreesOfGroups
     | PiecesOfFile
+    | Slide
 )
 # Those whose text does not depend on how many numbers a register has.
 _FIXED: Final[dict[type[Any], Callable[[Any], str]]] = {
-    Tally: emit_tally,
-    EvenTally: emit_even_tally,
-    Sieve: emit_sieve,
-    Deal: emit_part,
-    Radix: emit_radix,
-    ByLeadingBits: emit_packed,
-    Weigh: emit_weigh,
+    **EMITTERS,
     Foremost: emit_foremost,
     DealtToGroups: emit_dealt,
     TreesOfGroups: emit_trees,

@@ -75,7 +75,9 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
 
 
 def _lines(name: str, a: Any, v: Any) -> tuple[Array, Array]:
-    x, y = together(array_of(a), array_of(v))
+    x, y = array_of(a), array_of(v)
+    if x._expr.dtype != y._expr.dtype:
+        x, y = together(x, y)
     x, y = (one.reshape(1) if not one.ndim else one for one in (x, y))
     if x.ndim > 1 or y.ndim > 1:
         raise ShapeError(f"{name} takes lines of one axis, not {x.ndim} and {y.ndim}")

@@ -67,7 +67,8 @@ def _adds_in_order(long: Array, count: int) -> bool:
 def _in_order(long: Array, short: Array, first: int, end: int) -> Array:
     """Results ``[first, end)``, without a node for each term, of what of ``long`` they meet."""
     begin = max(0, first - (len(short) - 1))
-    met, given = long[begin:end], (first - begin, end - first)
+    met = long[begin:end] if begin or end < len(long) else long
+    given = first - begin, end - first
     (made,) = called(
         ROUTINES[SLID], [met._expr, short._expr], [(end - first,)], str(long.dtype), given
     )
