@@ -49,6 +49,11 @@ def _select(source: Through, threads: int) -> int:
     return threads * 3 * max(BLOCK_BYTES, line * each)
 
 
+def _select_numbers(source: Through, threads: int) -> int:
+    each = dtypes.itemsize(source.arg.dtype)
+    return threads * 4 * max(BLOCK_BYTES, source.line * each)
+
+
 _SUM: Final = 3 * 8  # bytes of a sum to which blocks are added, and how far off it may be
 _RECORD: Final = 2 * 8  # bytes of the place of an extreme, or of a sum of integers
 _PARTS: Final = 8 * 8  # bytes of a group's sum while it is added up
@@ -162,6 +167,7 @@ _WORKING: Final[dict[str, Callable[[Through, int], int]]] = {
     "values in order": _sort,
     "places in order": _argsort,
     "selection": _select,
+    "selection of numbers": _select_numbers,
     "partition": lambda source, threads: (
         _select(source, threads) + source.count * (2 * dtypes.itemsize(source.dtype) + 3)
     ),

@@ -12,12 +12,13 @@ from ...dataclass import dataclass
 from ...errors import DTypeError, ParameterError, ShapeError
 from ...expr import build, reductions
 from ...expr.through import grouping
+from ...expr.through.between import neighbours
 from ..array import Array, array_of, elementwise
 from ..functions.floats import either, is_of_floats
 from ..joining import stack
 from ..methods.reducing import float_result, total_dtype
 from ..order.lines import along
-from ..order.quantiles import WHOLE, Lazily, between, check_method, neighbours, probabilities
+from ..order.quantiles import WHOLE, Lazily, between, check_method, probabilities
 from ..order.skipping import middle
 from ..shapes import broadcast_to
 from .complexes import of_parts

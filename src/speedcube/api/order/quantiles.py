@@ -3,42 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
 from ...errors import DTypeError, ParameterError
 from ...expr import build
+from ...expr.through.between import METHODS, neighbours
 from ..array import Array, array_of, elementwise
 from ..functions.floats import either, is_of_floats
 from ..joining import stack
 from ..methods.keywords import as_axes
 from .lines import order_statistics
 
-# What NumPy calls a virtual index: where among n sorted elements the quantile q lies.
-# Each takes n and q, numbers or arrays, and the functions floor, ceil, rint for them.
-
-
-def _of(alpha: float, beta: float) -> Callable[[Any, Any, Any], Any]:
-    return lambda n, q, _: n * q + (alpha + q * (1 - alpha - beta)) - 1
-
-
-METHODS: Final[dict[str, Callable[[Any, Any, Any], Any]]] = {
-    "inverted_cdf": lambda n, q, _: n * q - 1,
-    "averaged_inverted_cdf": lambda n, q, _: n * q - 1,
-    "closest_observation": lambda n, q, _: n * q - 1 - 0.5,
-    "interpolated_inverted_cdf": _of(0, 1),
-    "hazen": _of(0.5, 0.5),
-    "weibull": _of(0, 0),
-    "linear": lambda n, q, _: (n - 1) * q,
-    "median_unbiased": _of(1 / 3.0, 1 / 3.0),
-    "normal_unbiased": _of(3 / 8.0, 3 / 8.0),
-    "lower": lambda n, q, xp: xp.floor((n - 1) * q),
-    "higher": lambda n, q, xp: xp.ceil((n - 1) * q),
-    "midpoint": lambda n, q, xp: 0.5 * (xp.floor((n - 1) * q) + xp.ceil((n - 1) * q)),
-    "nearest": lambda n, q, xp: xp.rint((n - 1) * q),
-}
 WHOLE: Final = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")
 
 
@@ -60,35 +37,6 @@ class Lazily:
     @staticmethod
     def where(condition: Any, x: Any, y: Any) -> Array:
         return elementwise("where", condition, x, y)
-
-
-def neighbours(method: str, n: Any, q: Any, xp: Any) -> tuple[Any, Any, Any]:
-    """The places before and behind the quantile ``q`` of ``n`` elements, and how far it is between.
-
-    Places are floats, within ``0 .. n - 1``. ``xp`` is NumPy, or `Lazily` for lazy ``n``.
-    """
-    virtual = METHODS[method](n, q, xp)
-    if method in ("inverted_cdf", "closest_observation"):
-        floor = xp.floor(virtual)
-        stays = virtual - floor == 0
-        if method == "closest_observation":
-            stays = stays & (floor % 2 == 1)
-        virtual = xp.where(stays, floor, floor + 1)
-        virtual = xp.where(virtual < 0, 0 * virtual, virtual)
-    above, below = virtual >= n - 1, virtual < 0
-    floor = xp.floor(virtual)
-    last = 0 * virtual + (n - 1)
-    previous = xp.where(above, last, xp.where(below, 0 * virtual, floor))
-    following = xp.where(above, last, xp.where(below, 0 * virtual, floor + 1))
-    # NumPy counts the last element as place -1 there.
-    gamma = virtual - xp.where(above, 0 * virtual - 1, previous)
-    if method == "averaged_inverted_cdf":
-        gamma = xp.where(gamma == 0, 0 * gamma + 0.5, 0 * gamma + 1)
-    elif method == "midpoint":
-        gamma = xp.where(virtual % 1 == 0, 0 * gamma, 0 * gamma + 0.5)
-    if xp is np:
-        gamma = gamma.astype(virtual.dtype)
-    return previous, following, gamma
 
 
 def between(low: Array, high: Array, gamma: Any, rest: Any, is_far: Any) -> Array:

@@ -18,6 +18,7 @@ from ..grouping.run import GROUPED
 from ..results import Destination
 from ..routines.run import run_routine
 from ..staging.late import ordering, sweeps
+from .by_line.numbers import numbers_selected
 from .counting import counted
 from .elements import AllElements, Array, Inputs, Store, elements_of
 from .parting import parted
@@ -41,6 +42,7 @@ _RUN: Final[dict[str, Callable[[Through, list[AllElements]], Array]]] = {
     "values in order": values_sorted,
     "places in order": places_sorted,
     "selection": selected,
+    "selection of numbers": numbers_selected,
     "partition": parted,
     "lines": lines_made,
     "counts": counted,

@@ -17,7 +17,8 @@ import numpy as np
 from ...dataclass import dataclass
 from ...expr.through.node import Through
 from ...expr.through.ordering import line_in_order, one_nan, put_in_order
-from ...plan.working import BLOCK_BYTES, COLLECTED
+from ...plan.working import COLLECTED
+from .by_line.gathered import blocks_of_lines
 from .elements import AllElements, Array
 from .fixed import SIEVED, Sieving
 from .keys import KeyRange, full_range, key_of, place_by_keys
@@ -51,16 +52,11 @@ def _of_lines(elements: AllElements, places: tuple[int, ...], line: int) -> Arra
     out = np.empty((elements.size // line if line else 0, len(places)), elements.dtype)
     if not elements.size:
         return out
-    lines = max(1, BLOCK_BYTES // (line * elements.dtype.itemsize))
     distinct = sorted(set(places))
 
     def run(span: tuple[int, int]) -> None:
-        memory = np.empty(lines * line, elements.dtype)
-        first = span[0] // line
-        for room in elements.rooms(*span, memory):
-            block = room.reshape(-1, line)
+        for first, block in blocks_of_lines(elements, span, line):
             out[first : first + len(block)] = _placed(block, distinct, places)
-            first += len(block)
 
     elements.each(run, elements.spans(line))
     return out

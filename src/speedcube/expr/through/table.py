@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from . import grouping, ordering, ranks, ufuncs
+from . import between, grouping, ordering, ranks, ufuncs
 from .operation import (
     BITS,
     BY_KEYS,
@@ -34,6 +34,12 @@ _ORDERED: Final[dict[str, Operation]] = {
         f"the elements that have these places when sorted: {BY_VALUE}",
         "selection",
         "rounds",
+    ),
+    "of_numbers": Operation(
+        between.number_statistics,
+        ORDER_FREE,
+        f"counted, and elements by their place among what is no NaN: {BY_VALUE}",
+        "selection of numbers",
     ),
     "partition": Operation(
         ordering.partition,
