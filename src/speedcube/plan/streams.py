@@ -39,11 +39,7 @@ from .reads import (
 BLOCK: Final = 8 << 20  # bytes of sources in a block: caches hold it
 QUICK: Final = 4 << 20  # the same of plain files, of which a small one is read as fast
 FEW_RESULTS: Final = 1 << 13  # of a block, that cost little to add up
-_WALKED: Final = (
-    "counts",
-    "selection",
-    "selection of numbers",
-)  # ways to take all elements that hold few of them
+_WALKED: Final = ("counts", "selection", "selection of numbers")  # they hold few elements
 MOST_WALKED: Final = 64 << 20  # bytes of rows that are put together of blocks
 # Reductions of which a part's results take few bytes each; and how many all parts may have.
 _ADDED: Final = ("sum", "mean", "var", "std", "dot", "min", "max", "nanmin", "nanmax")
