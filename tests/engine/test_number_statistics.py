@@ -42,6 +42,7 @@ def _holes(dtype: str, kind: str) -> Any:
 def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(cells, "BLOCK", 0)  # small files, as if they were large
     monkeypatch.setattr(gathered, "_LEAST", 0)
+    monkeypatch.setattr(gathered, "_CALL", 0)
 
     def open_(data: Any) -> Any:
         sc.asarray(data).to_zarr(tmp_path / "x.zarr", chunks=(90, 5, 8), mode="w")
@@ -116,7 +117,9 @@ def test_what_it_is(opened: Any) -> None:
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("dtype", ["float32", "int64", "uint8"])
 def test_lines_are_turned(axis: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathered, "BLOCK_BYTES", 1 << 15)
+    monkeypatch.setattr(gathered, "BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(gathered, "_LEAST", 0)
+    monkeypatch.setattr(gathered, "_CALL", 0)
     data = (RNG.normal(size=(300, 250, 20)) * 50).astype(dtype)
     turned = sc.moveaxis(sc.asarray(data)[::-1], axis, -1)
     line = turned.shape[-1]

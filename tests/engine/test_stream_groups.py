@@ -68,6 +68,7 @@ def test_groups_of_files_have_the_bits_of_memory(tmp_path: Path, name: str, on: 
 
 PROGRAMS: dict[str, Any] = {
     "of an expression": lambda x: _reduced((x * 2 - x.mean(axis=0))[:, 1:4], "mean"),
+    "of what is above": lambda x: _reduced(x > 0.5, "sum"),
     "of some rows": lambda x: _reduced(x[10:40], "std", KEYS[10:40]),
     "of other axes": lambda x: sc.groupby_reduce(
         x, np.arange(37) % 4, func="mean", axis=2, expected_groups=np.arange(4)
@@ -98,6 +99,8 @@ def test_the_promise_is_of_results(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         days = np.arange(length) % 365
         y = sc.groupby_reduce(opened[:length], days, func="mean", axis=0)[0]
         assert y.plan(on="cores:2").peak_bytes < 300e6
+        above = sc.groupby_reduce(opened[:length] > 0.5, days, func="sum", axis=0)[0]
+        assert above.plan(on="cores:2").peak_bytes < 300e6
         centred = opened[:length] - y.transpose(2, 0, 1)[days]
         assert centred.mean(axis=2).plan(on="cores:2").peak_bytes < 512e6
 

@@ -51,7 +51,7 @@ def _select(source: Through, threads: int) -> int:
 
 def _select_numbers(source: Through, threads: int) -> int:
     each = dtypes.itemsize(source.arg.dtype)
-    return threads * 4 * max(BLOCK_BYTES, source.line * each)
+    return threads * 3 * max(2 * BLOCK_BYTES, source.line * each)
 
 
 _SUM: Final = 3 * 8  # bytes of a sum to which blocks are added, and how far off it may be

@@ -22,7 +22,6 @@ from ...expr.nodes import (
     Stored,
     Through,
     Tiled,
-    walk,
 )
 from ...expr.piecewise.regions import window
 from ...expr.through.table import OPERATIONS
@@ -123,7 +122,7 @@ def _grouped(source: Through, make: Make, weigh: Weigh, threads: int) -> Grouped
 
 
 def _reads_boxes(root: Expr) -> bool:
-    return any(map(_is_tiled, walk(root)))
+    return any(map(_is_tiled, below(root)))
 
 
 def _bytes(source: object) -> int:

@@ -21,9 +21,12 @@ from ...scans.matrices import even_step
 from ..elements import AllElements, Array
 
 _LINE: Final = 1 << 7  # elements of a line from which on the buffer is worth its calls
-_LEAST: Final = 1 << 16  # elements of all lines
+_LEAST: Final = 1 << 22  # elements of all lines: fewer lie in caches
 _BESIDE: Final = 16  # lines that lie side by side, and what rows of the buffer are longer by
 _ROWS: Final = 256  # of the buffer
+_CALL: Final = 1 << 14  # elements of a run in the buffer, which are worth two calls of NumPy
+_WIDE: Final = 32  # lines of a block at least, where they are turned: two lines of a cache
+_PAGE: Final = 4096  # bytes; at multiples of them a cache holds few elements
 
 
 def blocks_of_lines(
@@ -34,9 +37,10 @@ def blocks_of_lines(
     They may be written to, and are gone with the next ones.
     """
     most = max(1, BLOCK_BYTES // (line * elements.dtype.itemsize))
-    memory = np.empty(most * line, elements.dtype)
     first, last = span[0] // line, span[1] // line
     far = _lying_far_apart(elements, line)
+    most = most if far is None else max(most, _WIDE)
+    memory = np.empty(most * line, elements.dtype)
     if far is None:
         for room in elements.rooms(*span, memory):
             yield first, room.reshape(-1, line)
@@ -98,7 +102,12 @@ def _lying_far_apart(elements: AllElements, line: int) -> _FarApart | None:
         return None
     last = len(root.shape) - 1
     outer = next(k for k in range(last + 1) if _are_beside(root, k))
-    return _FarApart(root, memory, outer) if math.prod(root.shape[outer:-1]) >= _BESIDE else None
+    beside, size = math.prod(root.shape[outer:-1]), memory.itemsize
+    if beside < _BESIDE or beside * min(line, _ROWS) < _CALL:
+        return None
+    room = 2 if root.strides[-1] * size % _PAGE else 4
+    fits = _WIDE * line * size <= room * BLOCK_BYTES
+    return _FarApart(root, memory, outer) if fits else None
 
 
 def _are_beside(leaf: Leaf, first: int) -> bool:

@@ -209,10 +209,11 @@ def grouped_rows(source: Through, threads: int, takes: int) -> GroupedRows | Non
     if not Options(*source.options).rows or 0 in source.shape or len(source.args) != 2:
         return None
     codes, x = source.args
-    if any(map(tiled, (codes,))) or not _is_read(op, x.dtype, source.dtype):
+    numbers = plain(codes)
+    if numbers is None or tiled(numbers) or not _is_read(op, x.dtype, source.dtype):
         return None
     root = _in_shape_of_file(x)
-    if root is None or plain(codes) is None:
+    if root is None:
         return None
     rows = min(root.shape[0], steps_of(root)[0][0]) * math.prod(root.shape[1:])
     made = GroupedRows(source, root, threads)
