@@ -17,7 +17,7 @@ import speedcube as sc
 from speedcube.engine import compute as engine
 from speedcube.engine import machine
 from speedcube.engine import prepare as preparing
-from speedcube.engine.ahead import worth
+from speedcube.engine.ahead import look
 from speedcube.engine.known import by_plan, memory
 from speedcube.engine.small import first, lines
 from speedcube.engine.small import known as small
@@ -32,9 +32,10 @@ def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test begins without programs that others have seen; those of few elements are some."""
     monkeypatch.setattr(lines, "MOST_LENGTH", -1)
     monkeypatch.setattr(first, "MOST", -1)
-    monkeypatch.setattr(worth, "NODES", 0)
+    monkeypatch.setattr(look, "NODES", 0)
     monkeypatch.setattr(small, "FEW_VALUES", 0)
     memory._known.clear()
+    small._met.clear()
     yield
     memory._known.clear()
 

@@ -197,6 +197,9 @@ COMPLEX: dict[str, Callable[[Any, Any], Any]] = {
     "of real numbers": lambda m, z: (z.real + 1j)[::-1] * 2,
     "one assigned": lambda m, z: _assigned(m, z, (3, 1 - 2j)),
     "a slice": lambda m, z: _assigned(m, z, (slice(5), 2j), (slice(3, 9), 1)),
+    "of what it had": lambda m, z: (
+        lambda y: (y.__setitem__(slice(9), y[3:12] + y[1:10]), y.__setitem__(2, 1j), y)[2]
+    )(z + z),
     "of others": lambda m, z: _assigned(m, z, (slice(5), lambda y: y[4:9] * 1j)),
     "a part": lambda m, z: _assigned(m, z, (slice(5), 2j)).imag + 1,
     "moduli": lambda m, z: abs(_assigned(m, z, (slice(5), 3 + 4j))[:8]),

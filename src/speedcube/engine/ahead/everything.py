@@ -15,7 +15,17 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...expr.nodes import Expr, Leaf, Map, Piecewise, Reduced, Scanned, Stored, whole
+from ...expr.nodes import (
+    Expr,
+    Leaf,
+    Map,
+    Piecewise,
+    Reduced,
+    Scanned,
+    Stored,
+    c_strides,
+    whole,
+)
 from ...expr.pairs.node import is_pair, parts
 from ..pieces.moves import values_of
 from ..results import combined
@@ -113,12 +123,11 @@ class Everything(MadeFirst):
         values = self.make(self.visit(base))
         if type(values) is not np.ndarray or not values.flags.carray:
             return None
-        within = Everything(
-            (), self.ahead, self.make, self.calls.threads
-        )  # over what is written to
-        had = stored(values, base.dtype)
-        within.values = {**self.values, id(base): had}
-        within.done = {**self.done, id(base): whole(had, base.shape)}
+        # Over what is written to afterwards.
+        within = Everything((), self.ahead, self.make, self.calls.threads)
+        within.values, within.done = {**self.values}, {**self.done, **_as_it_was(base, values)}
+        if not is_pair(base):
+            within.values[id(base)] = stored(values, base.dtype)
         put = [_at_hand(one.expr) for one in pieces]
         for k, one in enumerate(pieces):
             if put[k] is None:
@@ -127,6 +136,16 @@ class Everything(MadeFirst):
             where = zip(one.at, one.expr.shape, strict=True)
             values[tuple([slice(at, at + n) for at, n in where])] = made
         return values
+
+
+def _as_it_was(base: Expr, values: Array) -> dict[int, Leaf]:
+    """``base``, or both its parts, as ``values`` have them, by their ids."""
+    if not is_pair(base):
+        return {id(base): whole(stored(values, base.dtype), base.shape)}
+    both = parts(base)
+    reals = Stored(values.reshape(-1).view(both[0].dtype), both[0].dtype)
+    strides = tuple([2 * step for step in c_strides(base.shape)])
+    return {id(part): Leaf(reals, base.shape, k, strides) for k, part in enumerate(both)}
 
 
 def _at_hand(expr: Expr) -> Any:
