@@ -26,6 +26,9 @@ def read_of(leaf: Leaf, results: Sequence[Result]) -> Leaf:
     """What ``leaf`` reads, of the one among ``results`` of a routine in which that lies."""
     if not math.prod(leaf.shape):
         return Leaf(results[0][1], leaf.shape, 0, leaf.strides)
+    source: Any = leaf.source
+    if len(results) == 1 and results[0][1].buffer.size == math.prod(source.shape):
+        return Leaf(results[0][1], leaf.shape, leaf.offset, leaf.strides)
     first, end = reach_of(leaf)
     for start, stored in results:  # all of them as one array is kept elsewhere
         if start <= first and end <= start + stored.buffer.size:
@@ -84,7 +87,9 @@ class RoutineCalls:
         self._names: _Names | None = None
 
     def results_of(
-        self, source: Through, arrays: Callable[[Sequence[Expr], Sequence[bool]], Sequence[Leaf]]
+        self,
+        source: Through,
+        arrays: Callable[[RoutineCalls, Sequence[Expr], Sequence[bool]], Sequence[Leaf]],
     ) -> list[Result]:
         """What the library makes of ``source``: arrays, and where each of them begins.
 
@@ -93,7 +98,7 @@ class RoutineCalls:
         reach = self.reaches.get(id(source))
         start, part = (part_of(source, *reach) if reach else None) or (0, source)
         there = all(map(is_at_hand, part.args))  # as nearly always
-        args = part.args if there else arrays(part.args, call_of(part).pairs)
+        args = part.args if there else arrays(self, part.args, call_of(part).pairs)
         call = quick.call_of_arrays(part, args)  # type: ignore[arg-type]
         if call is None:
             raise NotFirstError
@@ -105,9 +110,17 @@ class RoutineCalls:
             start += flat.size
         # Others may give what they took.
         is_new = call.routine.library or part.op.endswith("_integers")
-        if is_new and any(_own_source(root) is source for root in self.roots):
+        if is_new and self._is_wanted(source):
             self.own.update({id(stored): stored for _, stored in made})
         return made
+
+    def _is_wanted(self, source: Through) -> bool:
+        """Whether one of the roots is a result of ``source``, as it is."""
+        for root in self.roots:
+            leaf = parts(root)[0] if type(root) is Map and is_pair(root) else root
+            if type(leaf) is Leaf and leaf.source is source:
+                return True
+        return False
 
     def in_memory(self, nodes: list[Expr]) -> list[Leaf]:
         """``nodes``, an array or both parts of a complex one, as a library takes them."""
@@ -127,12 +140,6 @@ class RoutineCalls:
         made = [Leaf(stored, shape, k, strides) for k in range(len(nodes))]
         names.made[name] = made
         return made
-
-
-def _own_source(root: Expr) -> Through | None:
-    """The routine of which ``root`` is a result, as it is."""
-    leaf = parts(root)[0] if is_pair(root) else root
-    return leaf.source if type(leaf) is Leaf and type(leaf.source) is Through else None
 
 
 def is_at_hand(node: Expr) -> TypeGuard[Leaf]:

@@ -123,19 +123,24 @@ class Everything(MadeFirst):
         values = self.make(self.visit(base))
         if type(values) is not np.ndarray or not values.flags.carray:
             return None
-        # Over what is written to afterwards.
-        within = Everything((), self.ahead, self.make, self.calls.threads)
-        within.values, within.done = {**self.values}, {**self.done, **_as_it_was(base, values)}
-        if not is_pair(base):
-            within.values[id(base)] = stored(values, base.dtype)
         put = [_at_hand(one.expr) for one in pieces]
-        for k, one in enumerate(pieces):
-            if put[k] is None:
-                put[k] = self.make(within.visit(one.expr))
+        if any(made is None for made in put):
+            within = self._within(base, values)
+            for k, one in enumerate(pieces):
+                if put[k] is None:
+                    put[k] = self.make(within.visit(one.expr))
         for one, made in zip(pieces, put, strict=True):
             where = zip(one.at, one.expr.shape, strict=True)
             values[tuple([slice(at, at + n) for at, n in where])] = made
         return values
+
+    def _within(self, base: Expr, values: Array) -> Everything:
+        """What makes pieces that read ``base``, of which ``values`` are written to afterwards."""
+        within = Everything((), self.ahead, self.make, self.threads)
+        within.values, within.done = {**self.values}, {**self.done, **_as_it_was(base, values)}
+        if not is_pair(base):
+            within.values[id(base)] = stored(values, base.dtype)
+        return within
 
 
 def _as_it_was(base: Expr, values: Array) -> dict[int, Leaf]:

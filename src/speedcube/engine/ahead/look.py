@@ -122,15 +122,14 @@ class _AheadLook:
     def found(self) -> Ahead | None:
         """What there is to do."""
         if self.everything and self.flops <= _OPERATIONS:
-            some = [one for source in self.reduced for one in _reductions_in(source.arg)]
-            taken = frozenset(map(id, some))
+            taken = _taken(self.reduced) if self.reduced else _NONE
             if self.things or taken:
                 return Ahead(True, taken, self.flops, self.reaches, {})
         if not self.routines or not self.flops:
             return None
         if self.bytes > _LITTLE and self.bytes > machine.free_memory() // 2:
             return None
-        return Ahead(False, frozenset(), self.flops, self.reaches, self.readers)
+        return Ahead(False, _NONE, self.flops, self.reaches, self.readers)
 
     def takes(self, root: Expr) -> bool:
         """Whether what ``root`` reads is known here."""
@@ -157,8 +156,12 @@ class _AheadLook:
                 stack += node.args
             elif type(node.source) in AS_THEY_ARE:
                 self.leaves += 1
-                if type(node.source) is Stored and not self._reads(node):
-                    return False
+                if type(node.source) is Stored:
+                    if type(node.source.buffer) is not np.ndarray:
+                        return False
+                    # Results lie as what lies turned, which is planned; not what is laid out anew.
+                    if self.everything and id(node) not in self.laid and is_turned(node):
+                        self.everything = False
             else:
                 below = self._leaf(node, size)
                 if below is None:
@@ -169,15 +172,6 @@ class _AheadLook:
         if len(readers) > NODES:
             self.everything = False
         return self.everything or self.routines
-
-    def _reads(self, leaf: Leaf) -> bool:
-        """Whether a kernel here reads ``leaf``; results lie as what lies turned, which is planned.
-
-        What is laid out anew does not.
-        """
-        if self.everything and id(leaf) not in self.laid and is_turned(leaf):
-            self.everything = False
-        return type(leaf.source.buffer) is np.ndarray  # type: ignore[union-attr]
 
     def _leaf(self, leaf: Leaf, size: int) -> Iterable[Expr] | None:
         source: Any = leaf.source
@@ -193,7 +187,15 @@ class _AheadLook:
             self.everything = False
         self.things += 1
         if kind is Through:
-            return self._routine(leaf, source) if source.op in ROUTINES else None
+            if source.op not in ROUTINES:
+                return None
+            if len(call_of(source).results) > 1:
+                self._reach(source, leaf)
+            if id(source) in self.readers:
+                self.readers[id(source)] += 1
+                return ()
+            self.readers[id(source)] = 1
+            return self._call(source, whole)
         if kind is Scanned:
             self.routines = False
             return (source.arg,)
@@ -221,22 +223,16 @@ class _AheadLook:
             self.everything = False
         return in_boxes(source)
 
-    def _routine(self, leaf: Leaf, source: Through) -> Iterable[Expr] | None:
-        if len(call_of(source).results) > 1:
-            self._reach(source, leaf)
-        return self._once(source, self._call)
-
-    def _call(self, source: Through) -> Iterable[Expr] | None:
+    def _call(self, source: Through, size: int) -> Iterable[Expr] | None:
         """Count a routine; None where it needs so much that somebody is to look for room."""
-        routine, size = ROUTINES[source.op], math.prod(source.shape)
-        most = size
-        for arg in source.args:
+        routine, args, most = ROUTINES[source.op], source.args, size
+        for arg in args:
             most = max(most, math.prod(arg.shape))
         if most > _SHORT and not needs_no_look(routine, source, most):
             return None
         self.flops += flops_of(routine, source) + 1
         self.bytes += size * dtypes.itemsize(source.dtype)
-        return source.args
+        return args
 
     def _reach(self, source: Through, leaf: Leaf) -> None:
         if not math.prod(leaf.shape):
@@ -247,6 +243,7 @@ class _AheadLook:
         self.reaches[id(source)] = min(first, old[0]), max(end, old[1])
 
 
+_NONE: Final[frozenset[int]] = frozenset()
 _FIRST: Final = frozenset((Leaf, Map, Piecewise, Scanned, Through))
 
 
@@ -258,6 +255,7 @@ def _has_several(memory: Expr) -> bool:
     return len(call_of(source).results) > 1
 
 
-def _reductions_in(arg: Expr) -> list[Reduced]:
-    leaves = [node.source for node in walk(arg) if type(node) is Leaf]
-    return [source for source in leaves if type(source) is Reduced]
+def _taken(reduced: Sequence[Reduced]) -> frozenset[int]:
+    """The ids of reductions that ``reduced`` take."""
+    leaves = [node.source for one in reduced for node in walk(one.arg) if type(node) is Leaf]
+    return frozenset([id(source) for source in leaves if type(source) is Reduced])

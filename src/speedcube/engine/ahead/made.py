@@ -23,9 +23,14 @@ class MadeFirst(ABC):
     """
 
     def __init__(self, roots: Sequence[Expr], ahead: Ahead, make: Make, threads: int) -> None:
-        self.ahead, self.make = ahead, make
-        self.calls = RoutineCalls(roots, ahead.reaches, threads, make)
+        self.roots, self.ahead, self.make, self.threads = roots, ahead, make, threads
         self.done: dict[int, Any] = {}
+        self._calls: RoutineCalls | None = None
+
+    @property
+    def own(self) -> dict[int, Stored]:
+        """Results of routines that are asked for as they are, by their ids."""
+        return {} if self._calls is None else self._calls.own
 
     def root(self, root: Expr) -> Expr:
         """``root`` over arrays."""
@@ -63,15 +68,19 @@ class MadeFirst(ABC):
         return leaf if found is source else Leaf(found, leaf.shape, leaf.offset, leaf.strides)
 
     def _results(self, source: Through) -> list[Result]:
-        return self.calls.results_of(source, self._arrays)
+        if self._calls is None:
+            self._calls = RoutineCalls(self.roots, self.ahead.reaches, self.threads, self.make)
+        return self._calls.results_of(source, self._arrays)
 
-    def _arrays(self, args: Sequence[Expr], pairs: Sequence[bool]) -> Sequence[Leaf]:
+    def _arrays(
+        self, calls: RoutineCalls, args: Sequence[Expr], pairs: Sequence[bool]
+    ) -> Sequence[Leaf]:
         """What a routine takes as arrays, each made once; both parts of complex numbers at once."""
         found: list[Leaf] = []
         rest = iter(args)
         for is_of_parts in pairs or (False,) * len(args):
             some = [next(rest), next(rest)] if is_of_parts else [next(rest)]
-            made = self.calls.in_memory([self.visit(arg) for arg in some])
+            made = calls.in_memory([self.visit(arg) for arg in some])
             for arg, leaf in zip(some, made, strict=True):
                 if self.is_read(arg):
                     self.done[id(arg)] = leaf

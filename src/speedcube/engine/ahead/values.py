@@ -71,7 +71,7 @@ def over_arrays(
     """
     made = (Everything if ahead.everything else Around)(roots, ahead, make, threads)
     try:
-        return OverArrays([made.root(root) for root in roots], made.calls.own)
+        return OverArrays([made.root(root) for root in roots], made.own)
     except NotFirstError:
         return None
 
