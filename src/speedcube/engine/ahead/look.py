@@ -174,12 +174,16 @@ class _AheadLook:
         return self.everything or self.routines
 
     def _leaf(self, leaf: Leaf, size: int) -> Iterable[Expr] | None:
+        """What the source of ``leaf`` is made of; None where it is not known here."""
         source: Any = leaf.source
         kind = type(source)
         if kind is Reduced:
             if source.op == "prod":
                 return None
-            return self._once(source, self._reduced)
+            if self._is_again(source):
+                return ()
+            self.reduced.append(source)
+            return (source.arg,)
         if kind not in _FIRST:
             return None
         whole = math.prod(source.shape)
@@ -191,37 +195,26 @@ class _AheadLook:
                 return None
             if len(call_of(source).results) > 1:
                 self._reach(source, leaf)
-            if id(source) in self.readers:
-                self.readers[id(source)] += 1
-                return ()
-            self.readers[id(source)] = 1
-            return self._call(source, whole)
+            return () if self._is_again(source) else self._call(source, whole)
         if kind is Scanned:
             self.routines = False
             return (source.arg,)
         if whole > 4 * size + _LEFT_OUT:
             self.everything = False
         if kind is Piecewise:
-            return self._once(source, self._boxes)
+            if self._is_again(source):
+                return ()
+            if self.everything and few_boxes(source) is None:
+                self.everything = False
+            return in_boxes(source)
         if kind is Leaf:
             self.laid.add(id(source))
         return (source,)
 
-    def _once(self, source: Any, below: Any) -> Iterable[Expr] | None:
-        """What ``below`` gives of ``source``, when it is first met."""
+    def _is_again(self, source: Any) -> bool:
+        """Whether another leaf of ``source`` was met; one more reads it now."""
         count = self.readers[id(source)] = self.readers.get(id(source), 0) + 1
-        if count > 1:
-            return ()
-        return below(source)  # type: ignore[no-any-return]
-
-    def _reduced(self, source: Reduced) -> Iterable[Expr]:
-        self.reduced.append(source)
-        return (source.arg,)
-
-    def _boxes(self, source: Piecewise) -> Iterable[Expr] | None:
-        if self.everything and few_boxes(source) is None:
-            self.everything = False
-        return in_boxes(source)
+        return count > 1
 
     def _call(self, source: Through, size: int) -> Iterable[Expr] | None:
         """Count a routine; None where it needs so much that somebody is to look for room."""
