@@ -37,6 +37,7 @@ from speedcube.commands.verify.draws import DRAWS
 from speedcube.engine import compute as engine
 from speedcube.engine import gpu
 from speedcube.engine.compute import plan_for
+from speedcube.engine.known import drawn, memory
 from speedcube.engine.prepare import prepare
 from speedcube.engine.scans import running, trees
 from speedcube.engine.small import device
@@ -530,6 +531,8 @@ def test_where_launches_end_decides_nothing(
     monkeypatch.setattr(gpu, "SLOWER", dict.fromkeys(gpu.SLOWER, 4096))
     small._known.clear()  # nothing whose launches are known
     small._met.clear()
+    memory._known.clear()
+    drawn.drop()  # nor what others drew
     array = EXPRESSIONS[name]()
     assert_same_bits(array.compute(on=ONE), array.compute(on="core"))
     assert host.launches >= least

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Final
 
 from ..nests.columns import Add, ColumnNest, Outputs
 from .blocks import by_blocks
 from .nest import ManyNest
 from .sums import OUTSIDE, SPARE, Taken
+
+_IN_BLOCKS: Final = 4  # rows that are taken at once
 
 
 class ColumnSums(ManyNest, ColumnNest):
@@ -123,14 +126,13 @@ class ColumnSums(ManyNest, ColumnNest):
         return self.any_lane(t.load(d.one, flags))
 
     def blocks(self, at: list[str], count: str) -> None:
-        """All rows, with units that grow; fewer at once where elements are made, as less text."""
+        """All rows, with units that grow; fewer at once, which are less text."""
         t, rows = self.text, self.elements.word(3)
-        at_once = 8 if len(self.program.element.instrs) == 1 else 4
 
         def some(add: Add, first: str, last: str) -> None:
-            whole = t.i64("and", last, -at_once)
-            with t.loop(first, whole, at_once) as r:
-                self.take(at, count, r, at_once, add)
+            whole = t.i64("and", last, -_IN_BLOCKS)
+            with t.loop(first, whole, _IN_BLOCKS) as r:
+                self.take(at, count, r, _IN_BLOCKS, add)
             with t.loop(whole, last) as r:
                 self.take(at, count, r, 1, add)
 
