@@ -72,7 +72,8 @@ class ByTarget(dict[str, Style]):
         self._shapes = shapes
 
     def __missing__(self, target: str) -> Style:
-        self[target] = style = Style(*self._shapes[target], not foresees())
+        style = Style(*self._shapes[target], not foresees(), fused=target != "plain")
+        self[target] = style
         return style
 
 

@@ -218,11 +218,11 @@ class Sums:
         before = t.load(d.double, to.total)
         after = d.add(before, x)
         t.store(d.double, after, to.total)
-        lost = d.sub(x, d.sub(after, before))
+        lost = d.sub_beside(x, d.sub(after, before))
         rest = t.load(d.double, to.rest)
         if fine:
             sum_ = d.add(rest, lost)
-            lost = d.sub(lost, d.sub(sum_, rest))
+            lost = d.sub(lost, d.sub_beside(sum_, rest))
             self._note(to.left, d.bits(lost))
             if self.many.deep:
                 t.store(d.double, d.add(t.load(d.double, to.deep), lost), to.deep)
