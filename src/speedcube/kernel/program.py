@@ -42,7 +42,7 @@ class LeafCode:
 
     ``mode`` along the lane loop: ``segment`` (random, stride `2**lg`: whole segments),
     ``single`` (random, any stride: a block for each element), ``splat`` (stride 0), ``unit`` (1),
-    ``strided`` (any), ``table`` (offsets from a table). ``every_other``: strided by 2.
+    ``strided`` (any), ``table`` (offsets from a table). ``apart``: strided by so few, else 0.
     """
 
     kind: str  # random | position | stored
@@ -51,7 +51,7 @@ class LeafCode:
     lg: int = 0
     stream: Stream | None = None
     twin: int = -1  # segment leaves with one number read the same positions
-    every_other: bool = False
+    apart: int = 0
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from .memory import (
     AHEAD,
     ALIGN,
     NEAREST,
+    apart,
     ask_for_gathered,
-    every_other,
     gather,
     masked_load,
     prefetch,
@@ -231,12 +231,13 @@ class Elements:
         elif leaf.mode == "unit":
             pointer = t.at(data, t.i64("add", start, j), memory)
             raw = masked_load(t, memory, pointer, str(mask))
-        elif leaf.every_other and mask is None:
-            pointer = t.at(data, t.i64("add", start, t.i64("shl", j, 1)), memory)
-            if self.looks:
+        elif 0 < leaf.apart <= t.lanes and mask is None:
+            pointer = t.at(data, t.i64("add", start, t.i64("mul", j, leaf.apart)), memory)
+            if self.looks and self.style.asks:
                 ahead = self.ahead.get(k, self.usual)
-                prefetch(t, pointer, 2 * t.lanes * ALIGN[memory], ahead, self.nearness)
-            raw = every_other(t, memory, pointer)
+                size = leaf.apart * t.lanes * ALIGN[memory]
+                prefetch(t, pointer, size, ahead, self.nearness)
+            raw = apart(t, memory, pointer, leaf.apart)
         else:
             index = self.positions(k, leaf.mode, start, j)
             pointers = t.op(f"getelementptr {memory}, ptr {data}, {t.vector('i64')} {index}")

@@ -38,13 +38,20 @@ def masked_load(text: Text, scalar: str, pointer: str, mask: str) -> str:
     return text.op(f"call {v} @{name}({args})")
 
 
-def every_other(text: Text, scalar: str, pointer: str) -> str:
-    """Elements 0, 2, 4 ... from ``pointer`` on: two vectors, no element read behind the last."""
+def apart(text: Text, scalar: str, pointer: str, step: int) -> str:
+    """Elements 0, ``step``, 2 * ``step`` ... from ``pointer`` on, out of ``step`` vectors.
+
+    The last of these ends with the last element: nothing behind it is read.
+    """
     v, lanes, align = text.vector(scalar), text.lanes, ALIGN[scalar]
-    first = text.load(v, pointer, align)
-    second = text.load(v, text.at(pointer, lanes - 1, scalar), align)
-    places = [*range(0, lanes, 2), *range(lanes + 1, 2 * lanes, 2)]
-    return _shuffled(text, v, first, second, places)
+    starts = [*range(0, (step - 1) * lanes, lanes), (lanes - 1) * (step - 1)]
+    found = ""
+    for start, end in zip(starts, [*starts[1:], step * lanes], strict=True):
+        piece = text.load(v, text.at(pointer, start, scalar), align)
+        within = {lane: lane * step - start for lane in range(lanes) if start <= lane * step < end}
+        places = [lanes + within[lane] if lane in within else lane for lane in range(lanes)]
+        found = _shuffled(text, v, found or piece, piece, places)
+    return found
 
 
 def store_woven(text: Text, scalar: str, even: str, odd: str, pointer: str) -> None:
