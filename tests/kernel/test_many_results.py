@@ -394,7 +394,7 @@ words = st.one_of(
 def test_any_words(columns: list[list[float]], op: str, dtype: str) -> None:
     with np.errstate(all="ignore"):
         x = np.array(columns, np.float64).astype(dtype)
-    both(np.concatenate([x, x[:1] * 0 + 1], axis=0), op)
+    both(np.concatenate([x, np.ones_like(x[:1])], axis=0), op)
 
 
 def check_dots(x: np.ndarray, y: np.ndarray) -> None:
