@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import platform
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 import speedcube as sc
+from speedcube.commands.this_machine import processor
 
 CALLS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "x + y": lambda x, y: x + y,
@@ -32,6 +33,11 @@ CALLS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "vdot(x, y)": lambda x, y: np.vdot(x, y),
     "prod(x)": lambda x, y: np.prod(x),
     "sort(x)": lambda x, y: np.sort(x),
+}
+OF_REAL: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "r + 1j": lambda r, s: r + 1j,
+    "1j * r": lambda r, s: 1j * r,
+    "1j * r + s": lambda r, s: 1j * r + s,
 }
 ROUNDS: Final = 5
 
@@ -50,7 +56,9 @@ def measure(count: int, dtype: str, name: str) -> dict[str, Any]:
         (np.exp(1j * rng.normal(size=count)) * rng.uniform(0.9, 1.1, count)).astype(dtype)
         for _ in range(2)
     )
-    call, x, y = CALLS[name], sc.asarray(a), sc.asarray(b)
+    if name in OF_REAL:
+        a, b = a.real.copy(), b.imag.copy()
+    call, x, y = (CALLS | OF_REAL)[name], sc.asarray(a), sc.asarray(b)
     for _ in range(2):
         call(x, y).compute(on="core")
     ours, numpys = [], []
@@ -71,15 +79,15 @@ def main() -> None:
     figures = {}
     for count in map(int, options.sizes.split(",")):
         for dtype in ("complex128", "complex64"):
-            for name in CALLS:
+            for name in CALLS | OF_REAL:
                 figures[f"{name} {dtype} {count}"] = found = measure(count, dtype, name)
                 ratio = found["numpy over ours"]
                 print(f"{name:12} {dtype:10} {count:10,} {ratio:6.2f}", flush=True)
     if options.json:
         table = {
             "schema": 1,
-            "command": "taskset -c 0 python bench/complex_speed.py --json ...",
-            "machine": {"cpu": platform.processor() or platform.machine(), "load": "shared"},
+            "command": f"python bench/complex_speed.py --sizes {options.sizes} --json FILE",
+            "machine": {"cpu": processor(), "load": round(os.getloadavg()[0], 1)},
             "versions": {"numpy": np.__version__, "speedcube": sc.__version__},
             "date": datetime.date.today().isoformat(),
             "figures": figures,

@@ -27,7 +27,7 @@ from ..program import Folded, Program, Sink
 from .alike import Lowered, alike
 from .elements import elements
 from .lanes import Layout, lanes_over
-from .lower import leaf_codes
+from .leaves import leaf_codes
 from .many import LEAST_RESULTS, LONG_LINE
 from .parameters import Parameters
 from .rules import cast, one_zero

@@ -35,7 +35,7 @@ from .certificates import (
 from .counts import NUMBERS, WORDS, numbers_of
 from .elements import elements
 from .lanes import Layout, lanes_over
-from .lower import leaf_codes
+from .leaves import leaf_codes
 from .parameters import Parameters
 from .rules import cast
 from .terms import give, give_halves, wide

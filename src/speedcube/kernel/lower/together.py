@@ -24,7 +24,7 @@ from .certificates import SPREADS, has_certificate, is_exact, is_square
 from .elements import elements
 from .folded import fold_across, fold_layout, fold_sink, fold_word
 from .lanes import Layout
-from .lower import leaf_codes
+from .leaves import leaf_codes
 from .many import (
     column_layout,
     is_line,
