@@ -13,7 +13,8 @@ from ...lower.alike import Lowered, alike
 from ...lower.certificates import SPREADS, is_exact
 from ...lower.elements import elements
 from ...lower.lanes import Layout
-from ...lower.lower import leaf_codes, sink_for
+from ...lower.leaves import leaf_codes
+from ...lower.lower import sink_for
 from ...lower.many import many_sink
 from ...lower.parameters import Parameters
 from ...lower.together import Shared, is_fold
