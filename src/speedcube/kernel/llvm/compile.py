@@ -34,7 +34,7 @@ from .memory import LINE
 from .nests.together import TogetherColumns, TogetherRows
 from .ordering.table import EMITTERS
 from .scans.emit import emit_scan
-from .simd import FEATURES, foresees, llvm
+from .simd import FEATURES, adds_beside, foresees, llvm
 from .text import Style
 
 # Kernels of fixed text, over elements in memory.
@@ -72,7 +72,8 @@ class ByTarget(dict[str, Style]):
         self._shapes = shapes
 
     def __missing__(self, target: str) -> Style:
-        style = Style(*self._shapes[target], not foresees(), fused=target != "plain")
+        apart = target != "plain" and adds_beside()
+        style = Style(*self._shapes[target], not foresees(), adds_beside=apart)
         self[target] = style
         return style
 

@@ -77,7 +77,7 @@ class Elements:
         self.program, self.style = program, style
         in_rows = any((leaf.kind, leaf.mode) == COUNTED for leaf in program.leaves)
         calls = style.calls or has_many_rare(program.element)
-        self.text = Text(style.lanes, style.permuted, in_rows, calls, style.fused)
+        self.text = Text(style.lanes, style.permuted, in_rows, calls, style.adds_beside)
         self.layout = scratch_layout(program)
         self.outer = program.kept + program.reduced
         # Of each leaf and the result along the tile loop, and times the number of the lane. Read

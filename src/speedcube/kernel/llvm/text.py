@@ -42,7 +42,7 @@ class Style:
     Elements in a vector, whether rounds of a stream stay loops, how many float32 numbers one
     permutation chooses from, and whether what comes next along a line of memory is asked for.
     ``calls``: what is rare and long is a function of its own, for a tenth of the speed.
-    ``fused``: the target multiplies and adds in one instruction.
+    ``adds_beside``: units that multiply are not those that add.
     """
 
     lanes: int
@@ -50,7 +50,7 @@ class Style:
     permuted: int
     asks: bool
     calls: bool = False
-    fused: bool = False
+    adds_beside: bool = False
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Text:
     permuted: int = 16  # float32 numbers that one permutation chooses from
     in_rows: bool = False  # what is gathered may lie side by side, as where whole rows are taken
     calls: bool = False  # what is rare and long is a function of its own
-    fused: bool = False  # one instruction multiplies and adds
+    adds_beside: bool = False  # units that multiply are not those that add
     lines: list[str] = field(default_factory=list)
     allocas: list[str] = field(default_factory=list)
     declares: set[str] = field(default_factory=set)

@@ -36,12 +36,12 @@ class Doubles:
         return self._do("fsub", a, b)
 
     def sub_beside(self, a: str, b: str) -> str:
-        """``a - b``, by the units that multiply where the target has such: the others add.
+        """``a - b``, by the units that multiply where others add.
 
         Sums add and subtract, nothing else. A Zen 4 takes one addition and one product of 64 bytes
         at a time: sums of 8 MB 250 us, with two of seven made so 190.
         """
-        return self.fma(b, self.constant(-1.0), a) if self.text.fused else self.sub(a, b)
+        return self.fma(b, self.constant(-1.0), a) if self.text.adds_beside else self.sub(a, b)
 
     def mul(self, a: str, b: str) -> str:
         return self._do("fmul", a, b)
