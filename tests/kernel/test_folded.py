@@ -332,3 +332,13 @@ def test_extremes_without_nan_are_one_fold(op: str, monkeypatch: pytest.MonkeyPa
         parts = getattr(sc, op)(sc.asarray(x).reshape(-1)).compute(on="cores")
         assert_same_bits(parts, of_keys(x, op, None))
     assert "NaN last" in str(y.explain())
+
+
+@pytest.mark.parametrize("op", EXTREMES)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_parts_that_are_one_matrix_each(op: str, dtype: str) -> None:
+    """Their axes are fewer than those of the whole, and a leaf is another one."""
+    a = data(dtype, (2, 20_000, 8))[::-1]
+    y = getattr(sc.asarray(a), op)(axis=-1)
+    for on in ("core", "cores:2"):
+        assert np.array_equal(y.compute(on=on), getattr(a, op)(axis=-1))
