@@ -178,8 +178,11 @@ def _folded(
     """The word of an element."""
     nan = _nan(word, op, _skips(source)) if word in _INFINITY else 0
     if value is None:
-        assert len(space.leaves) == 1, "what is read as it lies is read alone"
-        bits = b.input("leaf0", "uint16").bitcast(word)
+        # A part's leaf is not the whole's, but of the same source; the other one is of places.
+        assert isinstance(source.arg, Leaf)
+        read = source.arg.source
+        place = next(k for k, leaf in enumerate(space.leaves) if leaf.source is read)
+        bits = b.input(f"leaf{place}", "uint16").bitcast(word)
         size = bits & b.const(np.iinfo(word).max, word)
         if source.op.startswith("arg"):
             none = b.const(0, word)
