@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 import speedcube as sc
+from speedcube.engine.prepare import prepare_many
+from speedcube.kernel.llvm import compile as compiling
 from speedcube.kernel.llvm import memory
 from speedcube.kernel.llvm.text import Text
+from speedcube.plan.stages import make_stage
 
 _TEXTS: dict[str, Any] = {
     "rows": lambda x: x.sum(axis=1),
@@ -56,6 +59,20 @@ def test_narrow_rows(name: str, dtype: str) -> None:
                 other = sc.asarray(_TEXTS[name](sc.asarray(turned))).compute()
             assert found.tobytes() == other.tobytes()
             assert np.array_equal(found, _TEXTS[name](a)), (width, rows)
+
+
+def test_rows_are_asked_for_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a column's next elements do not lie behind, of every processor."""
+    monkeypatch.setattr(compiling, "foresees", lambda: True)
+    monkeypatch.setattr(compiling, "QUICK", compiling.ByTarget(**compiling.QUICK._shapes))
+    x: Any = sc.asarray(np.zeros((300, 800)))[:, ::2].sum(axis=0)._expr
+    stage = make_stage(x.source.arg, x.source, 1)
+    prepared = prepare_many(stage, stage.parts[0])
+    assert prepared is not None
+    assert [leaf.apart for leaf in prepared.program.leaves] == [2]
+    quick, _ = compiling.styles(prepared.program, "avx512")
+    assert not quick.asks
+    assert "@llvm.prefetch" in compiling.source(prepared.program, "avx512", quick)
 
 
 _AT_THE_END = """

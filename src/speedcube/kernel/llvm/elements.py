@@ -224,19 +224,14 @@ class Elements:
             raw = t.splat(memory, t.load(memory, t.at(data, start, memory)))
         elif leaf.mode == "unit" and mask is None:
             pointer = t.at(data, t.i64("add", start, j), memory)
-            if self.looks and (self.style.asks or k in self.ahead):
-                ahead = self.ahead.get(k, self.usual)
-                prefetch(t, pointer, t.lanes * ALIGN[memory], ahead, self.nearness)
+            self.ask_ahead(k, pointer, t.lanes * ALIGN[memory])
             raw = t.load(v, pointer, ALIGN[memory])
         elif leaf.mode == "unit":
             pointer = t.at(data, t.i64("add", start, j), memory)
             raw = masked_load(t, memory, pointer, str(mask))
         elif 0 < leaf.apart <= t.lanes and mask is None:
             pointer = t.at(data, t.i64("add", start, t.i64("mul", j, leaf.apart)), memory)
-            if self.looks and self.style.asks:
-                ahead = self.ahead.get(k, self.usual)
-                size = leaf.apart * t.lanes * ALIGN[memory]
-                prefetch(t, pointer, size, ahead, self.nearness)
+            self.ask_ahead(k, pointer, leaf.apart * t.lanes * ALIGN[memory])
             raw = apart(t, memory, pointer, leaf.apart)
         else:
             index = self.positions(k, leaf.mode, start, j)
@@ -248,6 +243,14 @@ class Elements:
         if leaf.dtype == "bool":
             return t.op(f"icmp ne {v} {raw}, zeroinitializer")
         return raw
+
+    def ask_ahead(self, k: int, pointer: str, size: int) -> None:
+        """Ask for what is read of leaf ``k`` after ``size`` bytes at ``pointer``.
+
+        Where processors have to be asked, and where it does not lie behind.
+        """
+        if self.looks and (self.style.asks or k in self.ahead):
+            prefetch(self.text, pointer, size, self.ahead.get(k, self.usual), self.nearness)
 
     def element_loop(self, tile: Tile, consume: Consume, body: Body | None = None) -> None:
         """Compute every element of the tile and hand each vector to ``consume``.
