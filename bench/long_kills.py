@@ -1,11 +1,12 @@
 """What a kill costs long computations that hand no record over, and long writes.
 
     python bench/long_kills.py [--size 250000000] [--workers 4] [--kills 3] [--seed 0] [--whole]
-                               [--programs median,sort] [--json FILE]
+                               [--programs median,sort] [--copies dear|all] [--json FILE]
 
 A worker of one thread is killed at a random moment. Each such run has an undisturbed one just
 before it. ``extra`` are seconds more than that one took; ``work`` are seconds of processor time
 more, of each worker: what was done again, also where other programs keep the cores busy.
+``copies`` is the setting ``speedcube.copies``: of which elements a second worker has copies.
 ``whole``: each worker has one task, as before parts were cut (`engine/clusters/asked/pieces.py`).
 Results are compared by their SHA-256: of files every byte and name.
 """
@@ -149,12 +150,12 @@ def disturbed(pool: Pool, run: Callable[[Any, Path], Any], delay: float) -> dict
 
 
 def measured(
-    names: Sequence[str], size: int, workers: int, kills: int, seed: int
+    names: Sequence[str], size: int, workers: int, kills: int, seed: int, copies: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rows of the programs of these names, each as it is found."""
     chance = random.Random(seed)
-    patience = dask.config.set({"speedcube.worker-timeout": TIMEOUT})
-    with patience, pool_of(workers, seed) as pool:
+    settings = dask.config.set({"speedcube.worker-timeout": TIMEOUT, pieces.SETTING: copies})
+    with settings, pool_of(workers, seed) as pool:
         for name in names:
             run = partial(PROGRAMS[name], size=size)
             timed(pool, run)  # kernels are compiled
@@ -183,6 +184,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--whole", action="store_true", help="a task for each worker")
     parser.add_argument("--programs", default=",".join(PROGRAMS))
+    parser.add_argument("--copies", choices=["dear", "all"], default="dear")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     if given.whole:
@@ -193,7 +195,7 @@ def main() -> int:
     words = [one for one in sys.argv[1:] if one not in ("--json", str(given.json))]
     about["command"] = " ".join(["bench/long_kills.py", *words])
     rows = dict[str, Any]()
-    wanted = given.size, given.workers, given.kills, given.seed
+    wanted = given.size, given.workers, given.kills, given.seed, given.copies
     for name, row in measured(given.programs.split(","), *wanted):
         rows[name] = row
         about["load"] = os.getloadavg()[0]

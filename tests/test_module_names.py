@@ -22,6 +22,7 @@ NO_MODULES: Final = {
     "speedcube.Array": "the class, in a message about its attributes",
     "speedcube.checkpoint": "the format in a checkpoint's manifest",
     "speedcube.cu": "what NVRTC calls a kernel's source",
+    "speedcube.copies": "a setting of Dask's",
     "speedcube.progress": "a setting of Dask's",
 }
 

@@ -235,9 +235,54 @@ def test_what_waits_is_as_dear_as_all_that_it_was_made_of(monkeypatch: pytest.Mo
     monkeypatch.setattr(copies, "COPIED", 60.0)
     x = _deep(400_000)
     assert _copied(_calls(x * 2 + 1, Grain(WORKERS))) == set()
-    assert _copied(_calls(x - x.mean(), Grain(WORKERS))) == {"x-1"}
-    monkeypatch.setattr(copies, "COPIED", 100.0)
+    assert _copied(_calls(x - x.mean(), Grain(WORKERS))) == {"x-2"}
+    monkeypatch.setattr(copies, "COPIED", 130.0)
     assert _copied(_calls(x - x.mean(), Grain(WORKERS))) == set()
+
+
+def test_where_all_is_copied_what_waits_stays_until_what_is_made_of_it_is_safe(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A cheap stage may be made again, and then what it reads must be there."""
+    monkeypatch.setattr(pieces, "WORK", 3e-4)
+    x = _deep(400_000)
+    every = Grain(WORKERS, copied=True)
+    assert _copied(_calls(x * 2 + 1, every)) == set()  # nothing of it waits
+    for y in (x - x.mean(), ((x - x.mean()) ** 3).cumsum()[::5]):
+        calls = _calls(y, every)
+        assert "x-2" in _copied(calls)
+        by_name = _by_name(calls)
+        assert {*by_name["x-2-all-read"].needs} == {f"{name}-read" for name in calls.results}
+        blocks = [name for name in by_name["x-2-end-0"].needs if "-part-" in name]
+        assert len(blocks) >= 2
+        for name in blocks:
+            first = by_name[name].worker
+            second = by_name[f"{name}-too-{(first + 1) % WORKERS}"]
+            assert name in by_name[f"x-2-end-{second.worker}"].needs
+            assert second.worker != first
+
+
+def test_what_is_made_is_read_before_more_of_it_is_made(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pieces, "WORK", 3e-4)
+    submit, asked = client.submit, dict[str, int]()
+
+    def noted(*given: Any, key: str, priority: int, **others: Any) -> Any:
+        asked[key] = priority
+        return submit(*given, key=key, priority=priority, **others)
+
+    monkeypatch.setattr(client, "submit", noted)
+    found = _calls(sc.sqrt(_long(200_000)) - _long(200_000).mean(), Grain(WORKERS, copied=True))
+    calls = _by_name(found)
+    submission = Submission(client, calls, found.results, expected())
+    submission.submit([*client.scheduler_info()["workers"]])
+    assert {*asked} == {*calls}
+    for name, call in calls.items():
+        assert all(asked[need] < asked[name] for need in call.needs if not call.aside)
+    others = [asked[name] for name, call in calls.items() if not call.aside]
+    assert min(others) == 0  # what others wait for on the cluster has none
+    assert {asked[name] for name, call in calls.items() if call.aside} == {max(others) + 1}
 
 
 def test_a_second_worker_has_what_dear_results_are_put_together_of(

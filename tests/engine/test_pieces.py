@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+import dask
 import numpy as np
 import pytest
 from oracle import assert_same_bits
@@ -22,6 +23,7 @@ from speedcube.engine.clusters.asked.joining import laid_out
 from speedcube.engine.clusters.asked.pieces import Grain, grain_of, in_pieces, merges
 from speedcube.engine.clusters.asked.submitted import Submission
 from speedcube.engine.clusters.plans import How, calls_of
+from speedcube.errors import ParameterError
 from speedcube.expr.space import TILE
 from speedcube.plan.plan import Plan, Resources, make_plan
 
@@ -102,6 +104,26 @@ def test_the_bits_in_pieces(client: Any, name: str) -> None:
     found, wanted = make().compute(on=client), make().compute(on="cores")
     assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
     assert found.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.usefixtures("short")
+def test_the_setting_says_of_what_others_have_copies(client: Any) -> None:
+    plan = _gamma(2_000_000).cumsum().plan(on=client)
+    with dask.config.set({"speedcube.copies": "all"}):
+        assert grain_of(client, plan) == Grain(WORKERS, 2, copied=True)
+    x = _gamma(1_000_000)
+    deviation = ((x - x.mean()) ** 3).cumsum()
+    with dask.config.set({"speedcube.copies": "all"}):
+        found = deviation.compute(on=client)
+        held = deviation.persist(on=client)
+    for one in (found, held.compute()):
+        assert_same_bits(one, deviation.compute(on="cores"))
+    for wrong in ("ALL", 2, None):
+        with (
+            dask.config.set({"speedcube.copies": wrong}),
+            pytest.raises(ParameterError, match=r"speedcube\.copies=.*: give 'dear' or 'all'"),
+        ):
+            deviation.compute(on=client)
 
 
 @pytest.mark.usefixtures("short")

@@ -35,6 +35,10 @@ RANDOM: Final = 0.8
 LOAD: Final = 0.04  # of a byte from memory; what others have just read lies in the cache
 STORE: Final = 0.2  # of a byte; its cache line is read before
 CACHED: Final = 0.01  # of a byte that lies in the cache
+# So much of what keeping costs counts where a stage waits for what another gives, in a cache that
+# cores share and beyond: beside making the same again (twelve functions on a Zen 4).
+WAITED: Final = 0.25, 0.5
+SHARED: Final = 1 << 24  # bytes of that cache
 DRAWN: Final = 2.0  # random numbers take no memory: storing them has to pay twice
 LAUNCH: Final = 60_000.0  # of a stage, however small
 CACHE: Final = 1 << 20  # bytes: what one core has for itself
@@ -109,12 +113,18 @@ def of_keeping_all(root: Expr, traffic: float = 1.0, times: int = 1) -> float:
     return of_keeping(size, dtypes.itemsize(root.dtype), times * size, traffic)
 
 
-def is_better_kept(root: Expr, weight: int, pieces: float, traffic: float, times: int = 2) -> bool:
+def is_better_kept(root: Expr, weight: int, pieces: float, traffic: float, times: int) -> bool:
     """Whether to make ``root`` so many ``times`` costs more than to keep it.
 
-    ``pieces``: nanoseconds for an element of the arrays of pieces that it reads.
+    ``pieces``: nanoseconds for an element of the arrays of pieces that it reads. ``times``: none,
+    where it is made twice as one stage waits for another.
     """
-    size, least = math.prod(root.shape), of_keeping_all(root, traffic, times)
+    size, waits = math.prod(root.shape), not times
+    times = times or 2
+    least = of_keeping_all(root, traffic, times)
+    if waits:
+        part = WAITED[size * dtypes.itemsize(root.dtype) > SHARED]
+        least = LAUNCH + part * (least - LAUNCH)
     again = (times - 1) * size
     if again * (weight * FUNCTION + pieces) < least:  # at a glance
         return False

@@ -270,13 +270,13 @@ class _Cutter:
             args[place] = self._cut(args[place])
             total = own + sum(map(self.weights.of, args))
         same = all(a is b for a, b in zip(args, node.args, strict=True))
-        one = self.nodes.map(node if same else Map(node.op, tuple(args), node.shape, node.dtype))
+        one = self.nodes.map(node if same else replace(node, args=tuple(args)))
         self.weights.note(one, total)
         self.turns.note(one, args)
         self.again.take(one, args)
         if id(node) in self.uses.frontiers.kept and self._fits(one):
             return self._cut(one)
-        if (times := self.uses.several.get(id(node))) and self._fits(one):
+        if (times := self.uses.several.get(id(node))) is not None and self._fits(one):
             cost = self.weights.of(one), self.pieces.cost(one)
             if costs.is_better_kept(one, *cost, self.traffic, times):
                 return self._cut(one, "several stages read it")

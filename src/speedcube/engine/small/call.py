@@ -19,6 +19,7 @@ from ...expr.nodes import Expr, Reduced
 from ...kernel.program import LIGHT, Program
 from ...kernel.program import LONG as LONG_OPS
 from ...late import watched
+from ...plan import costs
 from ..boxes import CALL
 from ..cpu import Frame, address_of, initial_records
 from ..results import room, values
@@ -39,6 +40,9 @@ FINISHED: Final = CALL
 # the memory, leave records of sums, and begin later. That none of four million is true takes one
 # thread 170 us and two 1,000 or more; the largest of as many float64 2.0 and 2.1 ms.
 ONE_THREAD: Final = 1 << 22
+# Nanoseconds by the plan's costs that one thread takes before a second one would have saved any:
+# 300,000 logarithms take 0.27 ms on one core and 0.92 with Dask's threads on two.
+ALONE: Final = 600_000.0
 # Elements read at computed positions, which the caller's thread has in the time of a plan for two.
 GATHERED: Final = SMALL
 # Elements of a result from which to finish it costs little beside them: the spreads of a million
@@ -100,6 +104,8 @@ class Reusable:
             return {"core": SMALL, "cores": 0}
         reduced = self.slots.stage.source is not None
         most = {rung: most_at_once(rung, program.light, reduced) for rung in MOST_AT_ONCE}
+        alone = int(ALONE / max(costs.of_element(self.slots.stage.root), costs.ARITHMETIC))
+        most["cores"] = max(most["cores"], min(alone, SMALL))
         if not reduced and _gathers(program):
             most["cores"] = GATHERED
         if not self.slots.several:

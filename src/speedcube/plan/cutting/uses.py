@@ -21,10 +21,12 @@ from ...expr.nodes import (
     Tiled,
     whole,
 )
+from ..costs import MOST_AGAIN
 from .frontiers import Frontiers, frontiers
 from .live import Live
 
 _SEVERAL: Final = 0  # no node's number
+_OFTEN: Final = -1  # no turn
 
 Readers: TypeAlias = dict[int, list[Leaf]]
 Onwards: TypeAlias = dict[int, tuple[Expr, ...]]
@@ -35,7 +37,8 @@ class Uses:
     """Who reads what of a program, by the nodes' ids.
 
     ``onwards``: of what stages take that from which others go on. ``several``: the maps that
-    several stages would make, and how many of these read them themselves, at least two.
+    several stages would make, and how many of these read them themselves, at least two; 0: they are
+    made for a stage, and again for one that waits for what it gives.
     ``frontiers``: where long programs are cut. ``live``: what is still needed.
     """
 
@@ -49,7 +52,7 @@ class Uses:
 def uses_of(nodes: Sequence[Node]) -> Uses:
     """How ``nodes``, each after its own, use one another."""
     readers = readers_of(nodes)
-    several = made_for_several(nodes, readers)
+    several = dict.fromkeys(made_in_turns(nodes), 0) | made_for_several(nodes, readers)
     return Uses(readers, onwards_of(nodes), several, frontiers(nodes), Live(nodes))
 
 
@@ -99,6 +102,34 @@ def made_for_several(nodes: Sequence[Node], readers: Readers) -> dict[int, int]:
         for one in maps
         if stages.get(one) == _SEVERAL
     }
+
+
+def made_in_turns(nodes: Sequence[Node]) -> frozenset[int]:
+    """The maps that are made again, as one of those who read them waits for what another gives.
+
+    So is ``x`` in ``x - x.mean()``. Who does not wait may be made together: all sums of ``x`` are.
+    ``nodes`` each after its own. What is made again for such a map alone is not told, and nothing
+    of loops, in which each step makes it again (`Uses.onwards`).
+    """
+    if any(isinstance(one, Leaf) and isinstance(one.source, Tiled) for one in nodes):
+        return frozenset()  # of a file: kept, it would be in memory as a whole
+    turns: dict[int, int] = {}  # after how many stages, one after another, each can be made
+    for node in nodes:
+        before = (turns[id(one)] + isinstance(one, STAGED) for one in children(node))
+        turns[id(node)] = max(before, default=0)
+    if max(turns.values(), default=0) > MOST_AGAIN:
+        return frozenset()
+    made: dict[int, int] = {}  # at which turn each is made, or `_OFTEN`
+    found = set[int]()
+    for node in reversed(nodes):
+        place = id(node)
+        own = turns[place] if isinstance(node, STAGED) else made.setdefault(place, turns[place])
+        for child in children(node):
+            other = made.setdefault(id(child), own)
+            if other != own:
+                made[id(child)] = _OFTEN
+                found.add(id(child))
+    return frozenset(id(one) for one in nodes if isinstance(one, Map) and id(one) in found)
 
 
 def onwards_of(nodes: Sequence[Node]) -> Onwards:

@@ -23,9 +23,11 @@ from .joining import chain_parts, join_parts
 from .pieces import Grain
 
 # Nanoseconds of an element from which on a second worker has its block: where all cores are busy, a
-# copy takes 20 of them, of both workers: 5 %. Those that took less are made again by all others.
-# Of what one worker puts together only its own share needs a copy, so that those may be cheaper.
+# copy takes 20 of them, of both workers: 5 %. Those that took less are made again by all others,
+# but where the setting says "all". Of what one worker puts together only its own share needs a
+# copy, so that those may be cheaper.
 COPIED: Final = 400.0
+JOINS: Final = (join_parts, chain_parts)
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ def copies(
         return []
     used = {call.name: call for call in found.all}
     made: list[PlanCall] = []
+    least = 0.0 if grain.copied else COPIED  # of what waits
+    held: list[tuple[str, list[PlanCall]]] = []  # what is to be lost by no kill
     behind = dict[int, float]()  # nanoseconds of an element, with what it is made of, by its result
     for one, calls in cuts:
         if one.visited.join == "exchange":
@@ -60,11 +64,23 @@ def copies(
             if len(needs) <= grain.workers:
                 continue
             if call.name in used:
-                made += _joined(call, needs, grain.workers, whole * grain.workers > COPIED)
+                dear = whole * grain.workers > least
+                is_held = grain.copied and dear and call.name not in found.results
+                if is_held and call.function in JOINS:
+                    held.append((call.name, needs))
+                else:
+                    made += _joined(call, needs, grain.workers, dear)
                 continue
-            cost = whole if _wait(needs, found.all) else each
-            if call.name not in found.here and cost > COPIED:
-                made += _blocks(call.name, needs, found.all, grain.workers)
+            waits = _wait(needs, found.all)
+            if call.name in found.here or not (whole > least if waits else each > COPIED):
+                continue
+            if grain.copied:
+                held.append((call.name, needs))
+            else:
+                made += _blocks(call.name, needs, _readers(needs, found.all), grain.workers)
+    safe = {one.name for _, blocks in held for one in blocks} | {*found.results}
+    for name, blocks in held:
+        made += _blocks(name, blocks, _until_safe(blocks, found.all, safe), grain.workers)
     return made
 
 
@@ -78,6 +94,35 @@ def _wait(blocks: Sequence[PlanCall], calls: Sequence[PlanCall]) -> bool:
     return any(not names.issuperset(call.needs) for call in readers)
 
 
+def _readers(blocks: Sequence[PlanCall], calls: Sequence[PlanCall]) -> list[PlanCall]:
+    """Who reads some of ``blocks``: what these give stays where it is."""
+    names = {block.name for block in blocks}
+    return [call for call in calls if not names.isdisjoint(call.needs)]
+
+
+def _until_safe(
+    blocks: Sequence[PlanCall], calls: Sequence[PlanCall], safe: set[str]
+) -> list[PlanCall]:
+    """Those after which nobody needs ``blocks``, even if a worker is lost.
+
+    What is made of them and is not ``safe`` would be made again.
+    """
+    readers = defaultdict[str, list[PlanCall]](list)
+    for call in calls:
+        for need in call.needs:
+            readers[need].append(call)
+    ends = dict[str, PlanCall]()
+    open_, seen = [block.name for block in blocks], set[str]()
+    while open_:
+        for reader in readers[open_.pop()]:
+            if reader.name in safe:
+                ends[reader.name] = reader
+            elif reader.name not in seen:
+                seen.add(reader.name)
+                open_.append(reader.name)
+    return [*ends.values()]
+
+
 def _joined(
     call: PlanCall, needs: Sequence[PlanCall], workers: int, dear: bool
 ) -> Iterator[PlanCall]:
@@ -87,7 +132,7 @@ def _joined(
     """
     for need in needs:
         second = call.worker if call.worker != need.worker else _next(call.worker, workers)
-        if second == call.worker or dear or call.function not in (join_parts, chain_parts):
+        if second == call.worker or dear or call.function not in JOINS:
             yield PlanCall(f"{need.name}-too", second, there_too, refs([need.name]), aside=True)
     # Dask drops copies that fewer tasks wait for.
     waits = refs([call.name, *(need.name for need in needs)])
@@ -95,11 +140,9 @@ def _joined(
 
 
 def _blocks(
-    name: str, blocks: Sequence[PlanCall], calls: Sequence[PlanCall], workers: int
+    name: str, blocks: Sequence[PlanCall], readers: Sequence[PlanCall], workers: int
 ) -> Iterator[PlanCall]:
-    """Copies of ``blocks`` until all that read some have: what these give stays where it is."""
-    names = {block.name for block in blocks}
-    readers = [call for call in calls if not names.isdisjoint(call.needs)]
+    """Copies of ``blocks`` until all ``readers`` are done."""
     what = [Twice(b.name, b.worker, _next(b.worker, workers), b.name) for b in blocks]
     return _twice(name, what, readers, workers)
 

@@ -15,8 +15,10 @@ from typing import Any, Final
 
 from .... import dtypes
 from ....dataclass import dataclass
+from ....errors import ParameterError
 from ....expr.nodes import Through
 from ....expr.through.table import OPERATIONS
+from ....late import dask
 from ....plan import costs
 from ....plan.passes import Pass, together
 from ....plan.plan import Plan
@@ -41,6 +43,8 @@ TASKS: Final = 0.05
 FEW: Final = 1 << 13  # results of a round's answer, of which there is one for each piece
 ANSWERS: Final = ("selection", "partition")  # whose answers are no larger for more results
 SIEVES: Final = 1  # the one of their rounds that reads all elements, nearly always
+SETTING: Final = "speedcube.copies"  # of which elements a second worker has copies
+_COPIES: Final = ("dear", "all")
 
 
 @dataclass(frozen=True)
@@ -50,10 +54,14 @@ class Grain:
     workers: int
     threads: int = 1
     speed: int = 1
+    copied: bool = False  # whether others have copies of elements that took next to no time, too
 
 
 def grain_of(client: Any, plan: Plan) -> Grain | None:
     """What the scheduler of ``client`` says of its workers; None where nothing is long."""
+    copied = dask.config.get(SETTING, _COPIES[0])
+    if copied not in _COPIES:
+        raise ParameterError(f"{SETTING}={copied!r}: give {_COPIES[0]!r} or {_COPIES[1]!r}")
     if not any(_pieces(one, Grain(plan.workers)) for one in plan.passes):
         return None
     with reported(client):
@@ -61,7 +69,8 @@ def grain_of(client: Any, plan: Plan) -> Grain | None:
     if not states:
         return None
     speed = GPU if any("gpu" in one for one in states) else 1
-    return Grain(plan.workers, max(one["nthreads"] for one in states), speed)
+    threads = max(one["nthreads"] for one in states)
+    return Grain(plan.workers, threads, speed, copied == _COPIES[1])
 
 
 def in_pieces(one: Pass, grain: Grain | None) -> Pass:

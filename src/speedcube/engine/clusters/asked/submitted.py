@@ -35,6 +35,7 @@ class Submission:
     keys: dict[str, Any] = field(default_factory=dict)  # of the last task of each call
     taken: dict[str, Any] = field(default_factory=dict)  # values of results that are here
     read: set[str] = field(default_factory=set)  # calls that all have read that need them
+    depths: dict[str, int] = field(default_factory=dict)  # how many calls come before each
 
     def submit(self, workers: Sequence[str], kept: dict[str, Any] | None = None) -> None:
         """Make tasks of the calls, but for those that ``kept`` futures give the result of.
@@ -42,6 +43,8 @@ class Submission:
         At first Dask moves those of a worker that dies. Later only ``workers`` may run them.
         """
         old, self.futures = self.futures, dict(kept or {})
+        self.depths = self.depths or _depths(c for c in self.calls.values() if not c.aside)
+        soonest = 1 + max(self.depths.values(), default=0)
         self.allowed = frozenset(workers) if self.times else frozenset()
         for name in self._missing():
             call = self.calls[name]
@@ -55,7 +58,9 @@ class Submission:
                     *(function_of(call, self.here), *map(self._read, call.arguments)),
                     key=f"{name}-again-{self.times}" if self.times else name,
                     pure=False,
-                    priority=int(call.aside),  # a copy is made before the next piece is begun
+                    # A copy is made before the next piece is begun, and what is there is read
+                    # before more of it is made: a kill loses less, and less lies there.
+                    priority=soonest if call.aside else self.depths[name],
                     workers=where,
                     allow_other_workers=not self.allowed,
                 )
@@ -210,3 +215,11 @@ class Submission:
             for key in keys
             if key in names
         }
+
+
+def _depths(calls: Iterable[PlanCall]) -> dict[str, int]:
+    """The most calls that come one after another before each of ``calls``, by its name."""
+    found = dict[str, int]()
+    for call in calls:  # each comes after those that it needs
+        found[call.name] = 1 + max((found.get(need, -1) for need in call.needs), default=-1)
+    return found
