@@ -213,16 +213,16 @@ FAULTS: Final = (
         "one core, free",
     ),
     Row(
-        "a `checkpointed` loop of some 20 s that is killed at 60 % and started again, twice of "
-        "1,000 numbers and twice of 16 MB: steps taken twice, of all; the time over the "
+        "a `checkpointed` loop of some 20 s that is killed at 60 % and started again, three times "
+        "of 1,000 numbers and three times of 16 MB: steps taken twice, of all; the time over the "
         "undisturbed one",
         tuple(
             Number(LOOPS, ("loops", name, k, place), form)
             for name in ("1,000 numbers", "16 MB")
-            for k in range(2)
+            for k in range(3)
             for place, form in (("again", "{:.1%}"), ("ratio", "{:.2f}"))
         ),
-        "two cores",
+        "two cores, free",
     ),
     Row(
         "processor time with `checkpoint=`, over that without, less 1",

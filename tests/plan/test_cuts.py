@@ -468,6 +468,10 @@ def test_what_waits_for_a_reduction_of_the_same_reads_what_was_kept() -> None:
         for y in ((x - x.mean()) ** 2, x / x.max() + sc.sin(x)):
             whys = [one.why for one in cut([y.sum()._expr]).requests]
             assert whys.count("several stages read it") == dear
+    for size, dear in ((20_000_000, True), (300_000, False)):  # a GPU's memory is as fast
+        x = sc.log(sc.asarray(np.zeros(size)))
+        whys = [one.why for one in cut([(x - x.mean())._expr], traffic=3.0).requests]
+        assert whys.count("several stages read it") == dear
     x = sc.exp(sc.sin(sc.asarray(np.zeros(300_000))))
     together = cut([x.sum()._expr, x.max()._expr, (x * x).mean()._expr]).requests
     assert [one.why for one in together] == ["a sum", "a max", "a mean"]  # in one pass

@@ -39,6 +39,10 @@ CACHED: Final = 0.01  # of a byte that lies in the cache
 # cores share and beyond: beside making the same again (twelve functions on a Zen 4).
 WAITED: Final = 0.25, 0.5
 SHARED: Final = 1 << 24  # bytes of that cache
+# The same on a GPU, and what a launch costs there: memory and processors are as much faster than a
+# core's, and no launch is (nine functions on an H200).
+GPU_WAITED: Final = 0.12
+GPU_LAUNCH: Final = 1.5e6
 DRAWN: Final = 2.0  # random numbers take no memory: storing them has to pay twice
 LAUNCH: Final = 60_000.0  # of a stage, however small
 CACHE: Final = 1 << 20  # bytes: what one core has for itself
@@ -123,8 +127,9 @@ def is_better_kept(root: Expr, weight: int, pieces: float, traffic: float, times
     times = times or 2
     least = of_keeping_all(root, traffic, times)
     if waits:
-        part = WAITED[size * dtypes.itemsize(root.dtype) > SHARED]
-        least = LAUNCH + part * (least - LAUNCH)
+        on_gpu = traffic > 1.0
+        part = GPU_WAITED if on_gpu else WAITED[size * dtypes.itemsize(root.dtype) > SHARED]
+        least = (GPU_LAUNCH if on_gpu else LAUNCH) + part * (least - LAUNCH)
     again = (times - 1) * size
     if again * (weight * FUNCTION + pieces) < least:  # at a glance
         return False

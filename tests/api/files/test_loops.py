@@ -319,6 +319,28 @@ def test_how_often_a_state_is_written(
     assert between[2:].min() >= max(0.25, cost / 0.03) - 1e-6
 
 
+def test_one_write_that_takes_long_is_none_to_go_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of 16 MB took 0.2 s of a processor for 0.03: the next one came after 6 s, not one."""
+    clock = Clock(monkeypatch)
+    costs = iter((0.04, 0.03, 0.2, 0.03, 0.2, 0.2))
+
+    def write(_: Any) -> None:
+        clock.used += next(costs)
+
+    monkeypatch.setattr(aside, "COPIED", 1 << 20)
+    file = SimpleNamespace(write=write)
+    writer, found = aside.StateWriter(file, pytest.fail), list[float]()  # type: ignore[arg-type]
+    for _ in range(6):
+        writer.write(1, [], [np.zeros(3)], clock.now)
+        writer._running.exception()
+        assert writer.is_free()
+        found.append(round(writer.cost, 6))
+    writer.finish()
+    assert found == [0.02, 0.03, 0.03, 0.03, 0.03, 0.2]
+
+
 def test_bad_input(tmp_path: Path) -> None:
     for n, every in ((-1, 1), (1.5, 1), (True, 1), (3, 0)):
         with pytest.raises(ParameterError, match="checkpointed takes a number of steps as"):

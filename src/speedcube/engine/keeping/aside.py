@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -21,8 +22,9 @@ class StateWriter:
 
     file: StateFile
     failed: Callable[[OSError], None]
-    cost: float = 0.0  # seconds that the last write took of the loop, and of a processor
+    cost: float = 0.0  # seconds that a write takes of the loop, and of a processor
     _share: float = 0.5  # of it that counts: the first one finds nothing loaded, and new memory
+    _last: float = math.inf  # what the last one took
     _pool: Any = None
     _running: Any = None
 
@@ -78,5 +80,6 @@ class StateWriter:
         self._count()
 
     def _count(self) -> None:
-        self.cost *= self._share
-        self._share = 1.0
+        """One that takes much longer than others, as the system makes room, is none to go by."""
+        took, self._last = min(self.cost, self._last), self.cost
+        self.cost, self._share = took * self._share, 1.0
