@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracle import assert_same_bits
 
 import speedcube as sc
 from speedcube.engine.routines import on_device, quick
-from speedcube.engine.small import again, first, known
+from speedcube.engine.small import again, first, known, pairs
 from speedcube.engine.small.again import Made, Met, few_structure, with_arrays
 from speedcube.engine.small.structure import Structure
+from speedcube.engine.stepwise.choice import Limits, limited_to
 from speedcube.errors import ParameterError
 from speedcube.expr.nodes import Expr
 from speedcube.kernel.llvm.simd import limited, targets
@@ -27,6 +29,13 @@ def _nothing_met() -> Iterator[None]:
     known._met.clear()
     yield
     known._met.clear()
+
+
+@pytest.fixture
+def often() -> Iterator[None]:
+    """What is new has a kernel at once."""
+    with limited_to(Limits.several, -1):
+        yield
 
 
 def met() -> int:
@@ -228,6 +237,71 @@ def planned_alone(array: sc.Array) -> np.ndarray:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("speedcube.engine.compute.SMALL", -1)
         return np.asarray(array.compute(on="core"))
+
+
+# Of complex numbers; numbers among them that kernels fold are told apart by their bits.
+COMPLEX: dict[str, Callable[[sc.Array], sc.Array]] = {
+    "product": lambda z: z * z,
+    "sum with a number": lambda z: z + 1.5,
+    "with a complex number": lambda z: z * (2 - 1j),
+    "with zeros": lambda z: z * complex(0.0, -0.0),
+    "with other zeros": lambda z: z * complex(-0.0, 0.0),
+    "quotient": lambda z: z / (z + 1),
+    "negative": lambda z: -z,
+    "conjugate": lambda z: sc.conj(z) * 2,
+    "exponential": lambda z: sc.exp(1j * z.real),
+    "its like": lambda z: sc.exp(-1j * z.real),
+    "root": lambda z: sc.sqrt(z),
+    "power": lambda z: z**3,
+    "sum": lambda z: z.sum(),
+    "sums of columns": lambda z: z.sum(axis=0),
+    "mean": lambda z: (z * z).mean(axis=1),
+    "view": lambda z: z[::-1, 1:] - z[:, :-1],
+    "broadcast": lambda z: z * z[:1],
+    "where": lambda z: sc.where(z.real > 0, z, 1j),
+}
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("name", COMPLEX)
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_complex_numbers_that_were_met_are_two_calls(name: str, dtype: str) -> None:
+    rng = np.random.default_rng(2)
+    plain = (rng.normal(size=(30, 40)) + 1j * rng.normal(size=(30, 40))).astype(dtype)
+    wild = plain.copy()
+    wild.real[rng.random(wild.shape) < 0.2] = np.inf
+    wild.imag[rng.random(wild.shape) < 0.2] = np.nan
+    wild.imag[rng.random(wild.shape) < 0.2] = -0.0
+    text = COMPLEX[name]
+    for rung in ("core", "cores:2"):
+        for data in (plain, wild, wild, plain[::-1].copy(), wild):
+            ours = np.asarray(text(sc.asarray(data)).compute(on=rung))
+            theirs = planned_alone(text(sc.asarray(data)))
+            assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+            assert_same_bits(ours.real, theirs.real)
+            assert_same_bits(ours.imag, theirs.imag)
+    root = text(sc.asarray(plain))._expr
+    found, wanted = pairs.pair_again(root, lambda _: "core"), planned_alone(text(sc.asarray(plain)))
+    if name in ("negative", "view"):  # one call of both, as of twice as many reals
+        assert found is None
+        return
+    assert_same_bits(found.real, wanted.real)
+    assert_same_bits(found.imag, wanted.imag)
+    assert pairs.pair_again(root, lambda _: None) is None
+    other = sc.asarray(np.zeros((300, 400), dtype))
+    assert pairs.pair_again(text(other)._expr, lambda _: "core") is None  # too many
+
+
+def test_numbers_that_kernels_fold_are_told_apart_by_their_bits() -> None:
+    x = np.array([1.0, -2.0, 0.0, np.inf])
+    texts = (lambda u: u * (u > 0.5) + 2.0, lambda u: sc.where(u == 2.0, 0.0, u * 0.0))
+    for text in texts:
+        for _ in range(3):
+            ours = text(sc.asarray(x)).compute(on="core")
+            assert_same_bits(np.asarray(ours), planned_alone(text(sc.asarray(x))))
+    for zero in (0.0, -0.0, 0.0, -0.0):
+        ours = sc.exp(complex(0, zero) * sc.asarray(x[:3])).compute(on="core")
+        assert (np.signbit(ours.imag) == np.signbit(np.exp(complex(0, zero) * x[:3]).imag)).all()
 
 
 READS_OTHERS: dict[str, Callable[[sc.Array], sc.Array]] = {

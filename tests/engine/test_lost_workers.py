@@ -135,12 +135,22 @@ def test_nobody_goes_on_connecting_to_a_worker_that_has_gone(client: Any) -> Non
     def is_done(dask_worker: Any) -> bool:
         return bool(dask_worker.begun.done() and dask_worker.begun.exception())
 
+    def is_connecting(nobody: str, dask_worker: Any) -> bool:
+        return bool(dask_worker.rpc._connecting.get(nobody))
+
+    def all_soon(ask: Callable[[], dict[str, bool]]) -> bool:
+        """Within 10 seconds, a third of what they would connect for: machines may be loaded."""
+        until = time.monotonic() + 10
+        while not (done := all(ask().values())) and time.monotonic() < until:
+            time.sleep(0.02)
+        return done
+
     _pids(client)
     client.run(connect, nobody)
-    time.sleep(0.1)
+    assert all_soon(lambda: client.run(is_connecting, nobody))
     assert [*client.run(is_done).values()] == [False] * WORKERS
     on_loop(client, lambda: Watch(client).disconnect([nobody], []))
-    assert [*client.run(is_done).values()] == [True] * WORKERS
+    assert all_soon(lambda: client.run(is_done))
 
 
 def test_a_killed_worker_costs_the_last_of_its_slices(

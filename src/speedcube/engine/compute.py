@@ -36,10 +36,10 @@ from .small.device import in_one_launch, value_on_gpu
 from .small.device import value_again as value_again_on_gpu
 from .small.known import few_values, folds, value_again
 from .small.known import value as small_value
-from .small.pairs import small_pair
+from .small.pairs import pair_again, small_pair
 from .small.structure import SMALL, Structure
 from .stepwise.number import may_be_number, number_of
-from .stepwise.on_host import rung_of, where_few_lie
+from .stepwise.on_host import kind_here, rung_of, where_few_lie
 from .stepwise.run import StepByStep, new_of
 from .streams.boxwise import goes_on
 from .streams.decoded import in_memory
@@ -95,8 +95,7 @@ def compute(
     ``to="cupy"`` leaves it on the (first) GPU, `ResultMemory.OF_RUNG` wherever the rung computes.
     """
     free = active() is None and folder.get() is None
-    found = call.called(root, on, scheduler, prefers_gpu, to) if free else None
-    if found is not None:
+    if free and (found := call.called(root, on, scheduler, prefers_gpu, to)) is not None:
         return found
     if free and asked.has_kept() and few_structure(root) is None:
         return _reading_kept(root, on, scheduler, prefers_gpu, to, known)
@@ -106,15 +105,18 @@ def compute(
             number = number_of(root, lambda one: small_value(one, rung.kind, new_of(_steps(rung))))
             if number is not None:
                 return number
-    few = few_structure(root) if SMALL > 0 and free else None
+    pair = SMALL > 0 and free and to in PLACES_HERE and is_pair(root)
+    kind = partial(kind_here, root, on, scheduler, prefers_gpu)
+    if pair and (found := pair_again(root, kind)) is not None:
+        return found
+    few = few_structure(root) if SMALL > 0 and free and not pair else None
     if few:  # what was met before is small, and a law covers it
         rung = resolve(on, scheduler, few.size, prefers_gpu, few.root.dtype)
         rung = where_few_lie(rung, (root,), to)
         if looked := bool(few.random or few.reads):
             (root,) = _small_reading([root], max(few.size, few.reads), rung)
             few = few_structure(root) or few
-        value = _value_again(few, root, rung, to)
-        if value is not None:
+        if (value := _value_again(few, root, rung, to)) is not None:
             return value
     check_laws((root,))
     if SMALL > 0 and free and to in PLACES_HERE:

@@ -65,7 +65,7 @@ def value_again(few: Structure, root: Expr, rung: str, steps: Made | None = None
     if type(root) is Leaf and type(root.source) is Const and root.shape and _is_zero(root.source):
         room = machine.free_memory() >= _ROOM + np.dtype(root.dtype).itemsize * few.size
         return np.zeros(root.shape, root.dtype) if room else None  # its pages are not touched
-    known = met((targets()[0], few.key))
+    known = _known_of(few)
     if known is None or few.on_device:
         return None
     ready, few.line = known
@@ -118,7 +118,7 @@ def _one_call(root: Expr, rung: str, made: Made | None = None, steps: Made | Non
         return _by_structure(root, rung, None, steps)
     if few.reads and (made is None or few.reads > FEW or not with_arrays(few, made)):
         return _by_structure(root, rung, None, steps)
-    known = met((targets()[0], few.key))
+    known = _known_of(few)
     if known is None:
         return _by_structure(root, rung, few, steps)
     ready, few.line = known
@@ -157,8 +157,16 @@ def _by_structure(root: Expr, rung: str, few: Structure | None, steps: Made | No
 def note(target: Hashable, few: Structure, ready: Reusable, found: Structure) -> None:
     """Remember that what has these ``few`` words is ``ready``, where they say enough."""
     any_numbers = ready.slots.constants is not None or not found.constants
-    if any_numbers and (found.line or not few.line):
-        _met.note((target, few.key), (ready, found.line))
+    if found.line or not few.line:
+        key = (target, few.key)
+        _met.note(key if any_numbers else _with_constants(key, few), (ready, found.line))
+
+
+def _known_of(few: Structure) -> tuple[Reusable, bool] | None:
+    """What was noted of ``few``, of any numbers or of its own."""
+    key = targets()[0], few.key
+    known = met(key)
+    return met(_with_constants(key, few)) if known is None and few.constants else known
 
 
 def _is_new(found: Structure) -> bool:

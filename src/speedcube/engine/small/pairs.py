@@ -3,18 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ...expr.nodes import STAGED, Expr, Leaf
 from ...expr.pairs.node import is_pair, parts
 from ...expr.pairs.numbers import folded
 from ..results import combined
-from .again import Made
-from .known import value
+from .again import Made, few_structure
+from .known import value, value_again
 from .structure import SMALL
 
-_PART: Final = 1 << 13  # elements up to which two calls take less than one of both parts
+_PART: Final = 1 << 16  # elements up to which two calls take less than one of both parts
+
+
+def pair_again(root: Expr, kind_for: Callable[[int], str | None]) -> Any:
+    """The complex numbers that ``root`` is, if the like of both parts was met; None otherwise.
+
+    ``kind_for`` tells the rung of so many elements; None: they are not made in this thread.
+    """
+    each = []
+    for part in map(folded, parts(root)):
+        few = few_structure(part)
+        if few is None or few.random or few.reads or few.size > _PART:
+            return None
+        each.append((few, part))
+    kind = kind_for(each[0][0].size)
+    if kind is None:
+        return None
+    found = []
+    for few, part in each:
+        one = value_again(few, part, kind)
+        if one is None:
+            return None
+        found.append(one)
+    return combined(*found)
 
 
 def small_pair(roots: Sequence[Expr], kind: str, steps: Made | None = None) -> Any:

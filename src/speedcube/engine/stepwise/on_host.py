@@ -22,6 +22,7 @@ from ..foreign.held import client_of
 from ..results import ResultMemory
 from ..routines import direct
 from ..rungs import Rung, resolve
+from ..small.call import is_here
 from .choice import Limits
 from .nodes import READ
 
@@ -51,6 +52,12 @@ def where_few_lie(rung: Rung, roots: Sequence[Expr], to: str | ResultMemory = "n
         return rung
     few = all([_is_of_few(one) for root in roots for one in _reals(root)])
     return on_one_core(rung) if few else rung
+
+
+def kind_here(root: Expr, on: Any, scheduler: Any, prefers_gpu: bool, size: int) -> str | None:
+    """The rung that makes ``size`` elements of ``root``; None where it is not in this thread."""
+    rung = where_few_lie(resolve(on, scheduler, size, prefers_gpu, root.dtype), (root,))
+    return rung.kind if is_here(rung.kind) else None
 
 
 def on_one_core(rung: Rung) -> Rung:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -42,6 +43,20 @@ def _folded(root: Map, left: list[int]) -> Expr:
         if type(one) is Const and type(other) is Const:
             return _number(root, one, other)
     return root if a is x and b is y else Map(root.op, (a, b), root.shape, root.dtype)
+
+
+def of_numbers(op: str, args: Sequence[Any]) -> Expr | None:
+    """What ``op`` makes of two numbers everywhere in one shape; None of others."""
+    if op not in _OF_TWO:
+        return None
+    a, b = args
+    if type(a) is not Leaf or type(b) is not Leaf or a.shape != b.shape:
+        return None
+    if type(a.source) is not Const or type(b.source) is not Const:
+        return None
+    node = Map(op, (a, b), a.shape, a.dtype)
+    made = _number(node, a.source, b.source)
+    return None if made is node else made
 
 
 def _number(root: Map, x: Const, y: Const) -> Expr:

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from ...dataclass import dataclass
 from .. import build
 from ..nodes import Expr
+from .numbers import of_numbers
 
 Number: TypeAlias = "Real | float"
 
@@ -78,8 +79,9 @@ class Real:
 
 
 def of(op: str, *args: Number) -> Real:
-    """The real operation ``op`` of these."""
-    return Real(build.elementwise(op, [a.expr if isinstance(a, Real) else a for a in args]))
+    """The real operation ``op`` of these; of numbers alone, as ``0 * 1``, where that is one."""
+    made = [a.expr if isinstance(a, Real) else a for a in args]
+    return Real(of_numbers(op, made) or build.elementwise(op, made))
 
 
 def where(condition: Real, x: Number, y: Number) -> Real:
