@@ -24,6 +24,7 @@ FUNCTIONS: Final = {
     "acosh": 1.8,
     "asin": 1.5,
     "asinh": 2.2,
+    "atan2": 1.6,
     "atanh": 1.3,
     "erf": 4.5,
     "erfc": 4.6,
