@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -368,6 +369,43 @@ def step(u):
     return u + sc.sin(u)
 print(sc.checkpointed(step, sc.arange(5.0), 40, sys.argv[1]).compute().tobytes().hex())
 """
+
+
+def test_a_state_that_was_written_when_the_program_was_killed_is_taken(tmp_path: Path) -> None:
+    """The disk may take a second to have it; a kill does not take what the system has."""
+    slow = """
+import os, signal
+syncs = []
+def fsync(handle):
+    syncs.append(handle)
+    if len(syncs) > 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+os.fsync = fsync
+"""
+    command = [sys.executable, "-c", slow + _KILLED, str(tmp_path)]
+    first = subprocess.run(command, capture_output=True, text=True)
+    assert first.returncode == -signal.SIGKILL
+    (kept,), (draft,) = tmp_path.glob("*.npz"), tmp_path.glob("*.part")
+
+    def step_of(path: Path) -> int:
+        with zipfile.ZipFile(path) as archive:
+            told = json.loads(archive.read("record.json").partition(b"\n")[2])
+        return int(told["step"])
+
+    before, whole = step_of(kept), step_of(draft)
+    assert whole > before
+    command[2] = _KILLED
+    copy = tmp_path / "copy"
+    for damage, wanted in ((b"", whole), (b"half", before)):
+        shutil.copytree(tmp_path, copy, ignore=shutil.ignore_patterns("copy", "*.lock"))
+        if damage:
+            (copy / draft.name).write_bytes(damage)
+        again = subprocess.run(
+            [*command[:3], str(copy)], capture_output=True, text=True, check=True
+        )
+        assert f"goes on with step {wanted:,} of 40" in again.stderr
+        assert not list(copy.iterdir())
+        copy.rmdir()
 
 
 def test_a_program_that_is_killed(tmp_path: Path) -> None:

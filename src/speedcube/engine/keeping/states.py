@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -43,15 +44,24 @@ class StateFile(Claim):
         return self.path.with_suffix(".part")
 
     def open(self) -> None:
-        """As a `Claim`; what a program that was killed while it wrote has left is removed."""
+        """As a `Claim`; what a program that was killed while it wrote has left is taken or removed.
+
+        What it wrote whole is there, though the disk may not have had it yet: that takes a second.
+        """
         super().open()
+        with suppress(OSError, DamagedError):
+            if self._read(self._draft) is not None:
+                os.replace(self._draft, self.path)
         with suppress(OSError):
             self._draft.unlink()
 
     def read(self) -> KeptState | None:
         """What the file says; None where there is none; `DamagedError` for what it cannot be."""
+        return self._read(self.path)
+
+    def _read(self, path: Path) -> KeptState | None:
         try:
-            with open_regular(self.path) as file:
+            with open_regular(path) as file:
                 check_own(file.fileno())
                 with zipfile.ZipFile(file) as archive:
                     return _understood(archive, self.key)
