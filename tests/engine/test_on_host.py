@@ -13,7 +13,7 @@ from speedcube.engine.compute import compute, compute_all, plan_for
 from speedcube.engine.results import ResultMemory
 from speedcube.engine.rungs import Rung
 from speedcube.engine.stepwise import choice
-from speedcube.engine.stepwise.on_host import where_few_lie
+from speedcube.engine.stepwise.on_host import kind_here, where_few_lie
 
 GPU = Rung("gpu", "gpu", 1, "asked for", (0,))
 RNG = np.random.default_rng(5)
@@ -52,6 +52,13 @@ def test_one_core_makes_them_with_the_same_bits(name: str) -> None:
     for _ in range(3):  # known from the second time on
         found, wanted = compute(expr, GPU), compute(expr, "core")
         assert np.asarray(found).tobytes() == np.asarray(wanted).tobytes()
+
+
+def test_what_is_to_stay_on_a_gpu_is_not_made_in_this_thread() -> None:
+    """Complex numbers that were met, too: `persist` on a GPU leaves them there."""
+    root = (sc.asarray(X) * 1j)._expr
+    assert kind_here(root, GPU, None, False, "numpy", X.size) == "core"
+    assert kind_here(root, GPU, None, False, ResultMemory.OF_RUNG, X.size) is None
 
 
 def test_several_values_too() -> None:

@@ -106,7 +106,7 @@ def compute(
             if number is not None:
                 return number
     pair = SMALL > 0 and free and to in PLACES_HERE and is_pair(root)
-    kind = partial(kind_here, root, on, scheduler, prefers_gpu)
+    kind = partial(kind_here, root, on, scheduler, prefers_gpu, to)
     if pair and (found := pair_again(root, kind)) is not None:
         return found
     few = few_structure(root) if SMALL > 0 and free and not pair else None

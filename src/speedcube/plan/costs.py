@@ -121,13 +121,13 @@ def of_keeping_all(root: Expr, traffic: float = 1.0, times: int = 1) -> float:
 def is_better_kept(root: Expr, weight: int, pieces: float, traffic: float, times: int) -> bool:
     """Whether to make ``root`` so many ``times`` costs more than to keep it.
 
-    ``pieces``: nanoseconds for an element of the arrays of pieces that it reads. ``times``: none,
-    where it is made twice as one stage waits for another.
+    ``pieces``: nanoseconds for an element of the arrays of pieces that it reads. ``times`` is 0
+    where it is made twice because one stage waits for another.
     """
     size, waits = math.prod(root.shape), not times
     times = times or 2
     least = of_keeping_all(root, traffic, times)
-    if waits:
+    if waits and not _is_turned(root):
         on_gpu = traffic > 1.0
         part = GPU_WAITED if on_gpu else WAITED[size * dtypes.itemsize(root.dtype) > SHARED]
         least = (GPU_LAUNCH if on_gpu else LAUNCH) + part * (least - LAUNCH)
@@ -136,6 +136,19 @@ def is_better_kept(root: Expr, weight: int, pieces: float, traffic: float, times
         return False
     least *= DRAWN if times > 2 or is_drawn(root) else 1.0
     return least < again * (of_element(root) + pieces)
+
+
+def _is_turned(root: Expr) -> bool:
+    """Whether an array in memory is read in another order than ``root`` would be stored in.
+
+    To store it and to read it in that order again are two turns more.
+    """
+    for node in walk(root):
+        if isinstance(node, Leaf) and not isinstance(node.source, Const | Position | Random):
+            steps = [abs(step) for step in node.strides if step]
+            if steps and 0 != abs(node.strides[-1]) != min(steps):
+                return True
+    return False
 
 
 def is_cheaper_read(

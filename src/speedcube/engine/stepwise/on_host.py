@@ -54,9 +54,11 @@ def where_few_lie(rung: Rung, roots: Sequence[Expr], to: str | ResultMemory = "n
     return on_one_core(rung) if few else rung
 
 
-def kind_here(root: Expr, on: Any, scheduler: Any, prefers_gpu: bool, size: int) -> str | None:
+def kind_here(
+    root: Expr, on: Any, scheduler: Any, prefers_gpu: bool, to: str | ResultMemory, size: int
+) -> str | None:
     """The rung that makes ``size`` elements of ``root``; None where it is not in this thread."""
-    rung = where_few_lie(resolve(on, scheduler, size, prefers_gpu, root.dtype), (root,))
+    rung = where_few_lie(resolve(on, scheduler, size, prefers_gpu, root.dtype), (root,), to)
     return rung.kind if is_here(rung.kind) else None
 
 
