@@ -11,7 +11,7 @@ import pytest
 import speedcube as sc
 from speedcube.engine.known.text import source_of
 from speedcube.kernel.llvm import simd
-from speedcube.kernel.llvm.elements import FAR, FAR_TOGETHER
+from speedcube.kernel.llvm.memory import _LONG_ROW, FAR, FAR_TOGETHER
 
 LENGTH: Final = FAR // 8 + 1003
 LINE: Final = np.random.default_rng(1).normal(size=LENGTH)
@@ -20,6 +20,8 @@ CASES: Final[dict[str, Callable[[Any], Any]]] = {
     "shifted": lambda x: x[3:] * x[:-3],
     "narrower": lambda x: x[1:].astype("float32"),
     "in rows": lambda x: x[: 2000 * 1049].reshape(2000, 1049)[:, 1:] * 2,
+    "in rows that are no whole vectors": lambda x: x[: 20765 * 101].reshape(-1, 101) + x[:101],
+    "in rows of whole vectors": lambda x: x[: 2000 * 1048].reshape(2000, 1048) + x[:1048],
     "bool": lambda x: x > 0.5,
 }
 
@@ -49,6 +51,14 @@ def test_which_stores_go_past_it() -> None:
     assert "!nontemporal" in text
     assert "fence seq_cst" in text
     assert "!nontemporal" not in source_of((x > 0.5)._expr, "cpu")  # eight bytes at a time
+
+
+def test_rows_are_whole_vectors_or_long() -> None:
+    """Else lines are stored both ways: tables of 101 columns took five times as long."""
+    x = sc.asarray(LINE)
+    table = x[: 20765 * 101].reshape(-1, 101)
+    assert f", {_LONG_ROW}\n" in source_of((table + table[0])._expr, "cpu")
+    assert f", {_LONG_ROW}\n" not in source_of((x + 1)._expr, "cpu")
 
 
 def test_what_is_read_counts_where_all_is_in_one_line() -> None:

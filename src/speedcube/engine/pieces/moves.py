@@ -23,7 +23,7 @@ from ...expr.nodes import (
     is_whole,
 )
 from ...expr.piecewise.order import memory_order
-from ...kernel.llvm.elements import FAR
+from ...kernel.llvm.memory import FAR
 from ..boxes import Stop
 from ..results import room
 

@@ -14,12 +14,16 @@ from .emit import emit, has_many_rare
 from .memory import (
     AHEAD,
     ALIGN,
+    FAR,
+    FAR_TOGETHER,
     NEAREST,
     apart,
     ask_for_gathered,
     gather,
     masked_load,
     prefetch,
+    starts_at,
+    whole_vectors,
 )
 from .scratch import BUFFER, scratch_layout, sink_buffers
 from .text import SCALAR, Style, Text
@@ -35,14 +39,6 @@ _SOON: Final = 512  # bytes ahead along one of several rows that are read togeth
 COUNTED: Final = ("position", "unit")
 STREAMED: Final = ("stored", "unit")
 NEAR: Final = 3 << 20  # bytes that are read, up to which they and what is stored may lie in L2
-# Bytes that are stored from which on no cache holds them until they are read: they go past it, and
-# the lines they fill are not read before. Sums of two arrays of 80 MB take 11 ms so, else 14, but
-# 10 either way where the system gives fresh memory for each.
-FAR: Final = 1 << 24
-# The same of what is read and stored together: three arrays of 8 MB do not fit what a cache of 32
-# keeps. Sums of two take 490 us, past the cache 400, and who reads them next is no later; of two
-# arrays of 7 MB it would be.
-FAR_TOGETHER: Final = 22 << 20
 _LEAST_STORE: Final = 32  # bytes of a vector that does
 
 
@@ -168,6 +164,11 @@ class Elements:
                 each = size + sum(_size(leaf) for leaf in self.program.leaves if _streamed(leaf))
                 most = min(most, FAR_TOGETHER // each)
             self.far = t.op(f"icmp uge i64 {self.elements()}, {most}")
+            if self.outer:
+                row = t.i64("mul", t.i64("sub", self.word(5), self.word(4)), size)
+                first = t.at("%out", self.leaf_word(len(self.program.leaves), 0), f"[{size} x i8]")
+                whole = whole_vectors(t, first, row, t.lanes * size)
+                self.far = t.op(f"and i1 {self.far}, {whole}")
 
     def elements(self) -> str:
         """How many elements there are in a call where all is in order."""
@@ -282,8 +283,8 @@ class Elements:
     def far_end(self, tile: Tile, whole: str) -> str:
         """Where the elements end that are stored past the cache: vectors have to be aligned."""
         t, size = self.text, self.stored_size()
-        address = t.op(f"ptrtoint ptr {t.at('%out', tile.out, f'[{size} x i8]')} to i64", "i")
-        beside = t.op(f"icmp eq i64 {t.i64('and', address, t.lanes * size - 1)}, 0")
+        first = t.at("%out", tile.out, f"[{size} x i8]")
+        beside = starts_at(t, t.op(f"ptrtoint ptr {first} to i64", "i"), t.lanes * size)
         passes = t.op(f"and i1 {self.far}, {beside}")
         return t.op(f"select i1 {passes}, i64 {whole}, i64 0", "i")
 

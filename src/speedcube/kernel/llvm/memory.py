@@ -14,6 +14,18 @@ _SUFFIX = {"float": "f32", "double": "f64"}
 # one: 0.52), the largest of them 0.82, 0.76 and 0.62.
 AHEAD: Final = 8192
 LINE: Final = 64
+# Bytes that are stored from which on no cache holds them until they are read: they go past it, and
+# the lines they fill are not read before. Sums of two arrays of 80 MB take 11 ms so, else 14, but
+# 10 either way where the system gives fresh memory for each.
+FAR: Final = 1 << 24
+# The same of what is read and stored together: three arrays of 8 MB do not fit what a cache of 32
+# keeps. Sums of two take 490 us, past the cache 400, and who reads them next is no later; of two
+# arrays of 7 MB it would be.
+FAR_TOGETHER: Final = 22 << 20
+# Bytes of a row from which on it goes past the cache though its ends share lines with others. Of
+# tables of 24 MB, rows of 400 bytes took 8.9 ms, of 2.4 kB 3.9, of 6 kB 1.7 and of 10 kB 1.4;
+# stored as usual 1.7, 1.7, 1.7 and 2.6.
+_LONG_ROW: Final = 8000
 # The same of gathers more than two apart, and how many of their steps at least. Minima of every
 # third of 1.3e6 float64 take 0.64 ms, with 8192 bytes 0.73, and 7 where one line of three is not.
 # Closer ones keep to 2048 bytes: rows walked backwards end there, x[:, ::-1] + 1 takes half.
@@ -71,6 +83,21 @@ def past_the_cache(text: Text, scalar: str, value: str, pointer: str) -> None:
     v, size = text.vector(scalar), text.lanes * ALIGN[scalar]
     text.declares.add("!1 = !{i32 1}")
     text.line(f"store {v} {value}, ptr {pointer}, align {size}, !nontemporal !1")
+
+
+def starts_at(text: Text, address: str, size: int) -> str:
+    """Whether ``address`` is a multiple of ``size``, a power of two."""
+    return text.op(f"icmp eq i64 {text.i64('and', address, size - 1)}, 0")
+
+
+def whole_vectors(text: Text, first: str, row: str, size: int) -> str:
+    """Whether rows of ``row`` bytes from ``first`` on are vectors of ``size`` bytes, or long.
+
+    A line that is stored both ways costs some 200 ns: what goes past the cache waits for it.
+    """
+    address = text.op(f"ptrtoint ptr {first} to i64", "i")
+    whole = starts_at(text, text.i64("or", address, row), size)
+    return text.op(f"or i1 {whole}, {text.op(f'icmp uge i64 {row}, {_LONG_ROW}')}")
 
 
 def gather(text: Text, scalar: str, pointers: str, mask: str) -> str:
