@@ -22,13 +22,19 @@ from .fixed import SIEVED as DTYPES
 from .fixed import compiled
 
 _LEAST: Final = 1 << 13  # elements: fewer are sorted at least as fast by NumPy
+_LEAST_PLACES: Final = 5000  # the same of words with places
 _QUICK: Final = 15e-9  # seconds an element, in which NumPy sorts as fast
 _SAMPLE: Final = 1 << 14
 
 
 def has_digits(line: Array) -> bool:
-    """Whether `places` is the way to order ``line``."""
+    """Whether `sort` may be the way to order ``line``."""
     return line.dtype.name in DTYPES and _LEAST <= len(line) <= BY_DIGITS
+
+
+def finds_places(line: Array) -> bool:
+    """Whether `places` is the way to find them."""
+    return line.dtype.name in DTYPES and _LEAST_PLACES <= len(line) <= BY_DIGITS
 
 
 def places(line: Array) -> Array:

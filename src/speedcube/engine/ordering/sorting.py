@@ -2,7 +2,7 @@
 
 The law is by value, NaN last, then by position. NumPy's quick sorts leave equal elements in any
 order. Of values that matters only where -0 and 0 meet, which are written again as they came.
-Places of equal elements are put in order after the sort, where there are few; else it is stable.
+Places are the ends of the words that are sorted.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ...expr.through.node import Through
 from ...expr.through.ordering import line_in_order, one_nan, put_in_order
 from ..scans.matrices import side_by_side
 from . import radix
+from .by_line.places import places_of_lines
 from .elements import AllElements, Array
 
 _LINES: Final = 1 << 17  # elements of lines that are sorted in one call of NumPy
@@ -24,11 +25,6 @@ _TURNED: Final = 1 << 15  # elements of lines side by side that are turned and s
 _SHORT: Final = 1 << 13  # elements of such a line
 _SIDE_BY_SIDE: Final = 1 << 17  # elements of such lines that are sorted as they lie
 _AS_THEY_LIE: Final = 1 << 9  # elements of a line that NumPy turns by itself
-_TOGETHER: Final = 1 << 9  # elements of a line whose places are found in a call for many lines
-_STABLE: Final = (
-    16  # elements of a line that NumPy's stable sort takes as long for as its quick one
-)
-_FEW: Final = 8  # one in so many may have an equal neighbour
 
 
 def values_sorted(source: Through, given: list[AllElements]) -> Array:
@@ -196,11 +192,11 @@ def places_sorted(source: Through, given: list[AllElements]) -> Array:
         return places
 
     def run(span: tuple[int, int]) -> None:
-        if line <= _TOGETHER:
+        if not radix.finds_places(lines[0]):
             out[slice(*span)] = places_of_lines(lines[slice(*span)])
             return
         for k in range(*span):
-            out[k] = places_of(lines[k])
+            out[k] = radix.places(lines[k])
 
     elements.each(run, _runs(elements, len(lines), line))
     return places
@@ -217,41 +213,6 @@ def _places_of_one(elements: AllElements, values: Array, places: Array) -> None:
         places[start : start + len(found)] = found
 
 
-def places_of_lines(lines: Array) -> Array:
-    """The places of the elements of each of ``lines``, short ones, in their order."""
-    if lines.dtype.itemsize <= 2 or lines.shape[-1] < _STABLE:
-        return np.argsort(lines, axis=-1, kind="stable")
-    order = np.argsort(lines, axis=-1)
-    values = np.take_along_axis(lines, order, axis=-1)
-    again = (values[:, 1:] == values[:, :-1]).any(axis=-1)
-    if lines.dtype.kind == "f":
-        again |= np.isnan(values[:, -1])
-    order[again] = np.argsort(lines[again], axis=-1, kind="stable")
-    return order
-
-
 def places_of(line: Array) -> Array:
     """The places of the elements of ``line`` in their order."""
-    if line.dtype.itemsize <= 2 or len(line) < 64:
-        return np.argsort(line, kind="stable")
-    if radix.has_digits(line):
-        return radix.places(line)
-    order = np.argsort(line)
-    values = line[order]
-    equal = values[1:] == values[:-1]
-    if np.count_nonzero(equal) * _FEW > len(line):
-        return np.argsort(line, kind="stable")
-    _by_place(order, equal)
-    if line.dtype.kind == "f" and np.isnan(values[-1]):
-        order[int(np.searchsorted(values, np.nan)) :].sort()
-    return order
-
-
-def _by_place(order: Array, equal: Array) -> None:
-    """Put the places in ``order`` whose elements are ``equal`` to the one before into order."""
-    joined = np.flatnonzero(equal)
-    if not len(joined):
-        return
-    members = np.union1d(joined, joined + 1)
-    run = np.cumsum(np.concatenate([[True], ~equal[members[1:] - 1]]))
-    order[members] = order[members][np.lexsort((order[members], run))]
+    return radix.places(line) if radix.finds_places(line) else places_of_lines(line[np.newaxis])[0]
