@@ -93,9 +93,15 @@ def _block_as_parts(block: Any) -> Any:
 
 def few_in_memory(root: Expr) -> Any:
     """The array of NumPy's that ``root`` is, where that is of a few elements; else None."""
+    array = in_order(root)
+    return array if array is not None and array.size <= _FEW else None
+
+
+def in_order(root: Expr) -> Any:
+    """The array of NumPy's that ``root`` is, which lies in C order; else None."""
     source = root.source if type(root) is Leaf else None
     if type(source) is not Stored or type(source.buffer) is not np.ndarray:
         return None
     array = source.buffer
-    lies = array.size <= _FEW and array.flags.c_contiguous and array.shape == root.shape
+    lies = array.flags.c_contiguous and array.shape == root.shape
     return array if lies and is_whole(root) else None  # type: ignore[arg-type]

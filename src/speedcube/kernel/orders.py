@@ -32,6 +32,13 @@ class Deal:
 
 
 @dataclass(frozen=True)
+class Choose:
+    """A kernel that puts elements of ``size`` bytes together where a mask is true."""
+
+    size: int
+
+
+@dataclass(frozen=True)
 class EvenTally:
     """A kernel that counts doubles by bins of one width."""
 

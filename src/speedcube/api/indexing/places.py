@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 
 from ... import dtypes
 from ...engine import compute as engine
+from ...engine.known.drawn import RUNGS
+from ...engine.known.kept import active
 from ...engine.machine import free_memory
+from ...engine.pieces.chosen import chosen, is_choosable
+from ...engine.stepwise.on_host import rung_of
 from ...engine.streams.made.cells import reads_files
 from ...engine.streams.made.chosen import chosen_blocks, is_chosen_by_blocks
 from ...engine.writing.settling import settled_here
@@ -27,12 +31,13 @@ from ..array import Array
 from ..elementwise import where
 from ..methods.evaluation import in_memory
 from ..sources import asarray
-from ..stored import few_in_memory, leaf_of
+from ..stored import few_in_memory, in_order, leaf_of
 
 # Indices beyond which they are kept in as few bytes as hold them: half of the memory to read. And
 # what goes with the result is less, so that more seldom all is given back to the system: whose
 # pages, huge ones, then take up to 70 ms for a result of 32 MB.
 _MANY: Final = 1 << 15
+_ROOM: Final = 2  # of the free memory, one part at most for what is chosen at once
 _SHARE: Final = 16  # of the free memory, one part at most for indices that were lazy
 
 
@@ -131,21 +136,28 @@ class Mask:
 
     def __init__(self, array: Array) -> None:
         self.array = array
+        self._bools: Any = None
         self._flat: Array | None = None
         self._count: int | None = None
+
+    def bools(self, on: Any = None, scheduler: Any = None) -> Any:
+        """Its values, computed once: an array of NumPy's, or of CuPy's."""
+        if self._bools is None:
+            mask = self.array
+            few = few_in_memory(mask._expr)
+            if few is not None:
+                self._bools = few.copy()  # it may be written to
+            else:
+                to = engine.ResultMemory.OF_RUNG
+                self._bools = engine.compute(mask._expr, on, scheduler, mask._gpu, to, mask._plans)
+        return self._bools
 
     @property
     def flat(self) -> Array:
         """The positions, in C order, of the elements that are true: int64, in memory."""
         if self._flat is None:
-            mask = self.array
-            values = few_in_memory(mask._expr)
-            if values is None:
-                values = engine.compute(
-                    mask._expr, None, None, mask._gpu, engine.ResultMemory.OF_RUNG, mask._plans
-                )
-            leaf, gpu = leaf_of(_flat_nonzero(values))
-            self._flat = Array(leaf, gpu=gpu)
+            leaf, gpu = leaf_of(_flat_nonzero(self.bools()))
+            self._flat, self._bools = Array(leaf, gpu=gpu), None
         return self._flat
 
     @property
@@ -154,8 +166,25 @@ class Mask:
         if self._flat is not None:
             return self._flat.size
         if self._count is None:
-            self._count = int(self.array.sum())
+            some = self._bools
+            self._count = int((self.array if some is None else some).sum())
         return self._count
+
+    def chosen_here(self, values: Array, on: Any, scheduler: Any) -> Any:
+        """What is chosen of ``values``, in new memory; None where it is not all in memory.
+
+        And where it is no thread of this process that computes.
+        """
+        held = in_order(values._expr)
+        if held is None or held.shape != self.array.shape or self._flat is not None:
+            return None
+        if active() is not None or not is_choosable(held):
+            return None
+        rung = rung_of((self.array._expr, values._expr), on, scheduler, self.array._gpu)
+        if rung.kind not in RUNGS or held.nbytes > free_memory() // _ROOM:
+            return None
+        bools = self.bools(on, scheduler)
+        return chosen(held, bools, rung.workers) if isinstance(bools, np.ndarray) else None
 
     def places(self) -> tuple[Array, ...]:
         """The indices along each axis of the elements that are true."""

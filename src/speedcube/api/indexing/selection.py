@@ -89,6 +89,18 @@ class Selection(Array):
                 return None
         return Selection(elementwise(op, *values), self._mask)
 
+    @wraps(Array.compute)
+    def compute(  # type: ignore[override]
+        self, on: Any = None, *, scheduler: Any = None, to: str = "numpy", **keywords: Any
+    ) -> Any:
+        if self.selecting and to == "numpy" and not keywords:
+            made = self._mask.chosen_here(self._values, on, scheduler)
+            if made is not None:
+                return made
+        return super().compute(  # type: ignore[misc]
+            on, scheduler=scheduler, to=to, **keywords
+        )
+
     @property
     def dtype(self) -> Any:
         return self._values.dtype if self.selecting else super().dtype

@@ -17,7 +17,7 @@ from ...dataclass import dataclass
 from ...errors import KernelError
 from .. import elf
 from ..cache import KernelCache, content_key, generator
-from ..orders import ByLeadingBits, Deal, EvenTally, Radix, Slide
+from ..orders import ByLeadingBits, Choose, Deal, EvenTally, Radix, Slide
 from ..program import Folded, Program, Scan, Sieve, Tally, Weigh
 from .files.pieces import PiecesOfFile, emit_pieces
 from .folded.columns import FoldedColumns
@@ -46,6 +46,7 @@ Small: TypeAlias = (
     | Radix
     | ByLeadingBits
     | Deal
+    | Choose
     | EvenTally
     | Grouped
     | Foremost

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ...orders import ByLeadingBits, Deal, EvenTally, Radix, Slide
+from ...orders import ByLeadingBits, Choose, Deal, EvenTally, Radix, Slide
 from ...program import Sieve, Tally, Weigh
+from .choose import emit_choose
 from .even import emit_even_tally
 from .packed import emit_packed
 from .part import emit_part
@@ -21,6 +22,7 @@ EMITTERS: Final[dict[type[Any], Callable[[Any], str]]] = {
     EvenTally: emit_even_tally,
     Sieve: emit_sieve,
     Deal: emit_part,
+    Choose: emit_choose,
     Radix: emit_radix,
     ByLeadingBits: emit_packed,
     Weigh: emit_weigh,
