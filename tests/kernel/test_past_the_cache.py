@@ -86,3 +86,11 @@ def test_half_a_line_at_a_time_where_only_memory_counts(monkeypatch: pytest.Monk
     with simd.limited("avx512" if "avx512" in simd.runnable() else None):
         assert widths(False) == [False, False, False]
         assert widths(True) == [True, False, False]
+
+
+def test_gathers_are_left_to_loads_on_processors_that_load_sooner(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for beside in (True, False):
+        monkeypatch.setattr(simd, "adds_beside", lambda beside=beside: beside)
+        assert ("prefer-no-gather" in simd.features("avx512")) == beside

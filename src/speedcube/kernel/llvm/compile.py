@@ -34,7 +34,7 @@ from .memory import LINE
 from .nests.together import TogetherColumns, TogetherRows
 from .ordering.table import EMITTERS
 from .scans.emit import emit_scan
-from .simd import FEATURES, adds_beside, foresees, llvm
+from .simd import adds_beside, features, foresees, llvm
 from .text import Style
 
 # Kernels of fixed text, over elements in memory.
@@ -176,7 +176,7 @@ def _machine(target: str) -> Any:
     host = llvm().Target.from_default_triple()
     return host.create_target_machine(
         cpu="x86-64" if platform.machine() in ("x86_64", "AMD64") else "",
-        features=FEATURES[target],
+        features=features(target),
         opt=2,
         reloc="pic",  # the address of a table may not fit 32 bits
         codemodel="small",  # constants are memory operands; the large one rebuilds each
@@ -262,7 +262,7 @@ def source(program: Program | Small, target: str, style: Style) -> str:
 def _key(program: Program | Small, target: str, style: Style) -> bytes:
     # Of the program, not of its text, which takes as long to print as machine code to load.
     version = llvm().llvm_version_info
-    return content_key("llvm", version, generator("llvm"), target, FEATURES[target], style, program)
+    return content_key("llvm", version, generator("llvm"), target, features(target), style, program)
 
 
 def is_stored(program: Program | Small, target: str, style: Style, store: KernelCache) -> bool:

