@@ -80,7 +80,7 @@ def _columns_sorted(elements: AllElements, columns: Array) -> Array:
 
 def _sorted_as_it_lies(lines: Array, out: Array) -> bool:
     """Put ``lines``, which lie side by side, into ``out`` and sort them there; False: not so."""
-    if lines.dtype == np.float16:
+    if lines.dtype == np.float16 or lines.dtype.itemsize == 1:  # see `put_in_order`
         return False
     out[...] = lines
     if has_negative_zero(out):

@@ -19,6 +19,7 @@ from .windows import of_a_part
 Array: TypeAlias = NDArray[Any]
 
 EVEN: Final = "even"  # of the options of a "count" of doubles by their bins
+_BY_DIGITS: Final = 1 << 9  # elements of a line of one or two bytes each that are sorted by digits
 _COUNTED: Final = 1 << 6  # bytes of a line that NumPy sorts in less time by counting
 
 
@@ -67,11 +68,21 @@ def counts(op: str, args: Sequence[Expr], length: int, dtype: str, *options: Any
 def put_in_order(lines: Array) -> None:
     """Sort each of ``lines`` in place, as quickly as NumPy does; what is equal comes in any order.
 
+    It has vectors for two bytes and more, and a sort by digits, which is its stable one, for one or
+    two bytes: of 1.6e6 bytes in lines of 200 the first takes 1.0 ms, the second 3.0 and the quick
+    sort 35; in one line 20, 2.7 and 42.
+
     NumPy 2.4 leaves many float16 (15,840, or more) unsorted on processors with AVX512_ICL, so
     theirs are sorted as integers that order like them.
     """
     if lines.dtype != np.float16:
-        lines.sort(axis=-1)
+        by_digits = lines.dtype.itemsize <= 2 and lines.shape[-1] >= _BY_DIGITS
+        if lines.dtype.itemsize == 1 and not by_digits:
+            wide = lines.astype(np.int16)
+            wide.sort(axis=-1)
+            lines[...] = wide
+        else:
+            lines.sort(axis=-1, kind="stable" if by_digits else None)
         return
     words = one_nan(lines).view(np.int16)
     words ^= (words >> 15) & 0x7FFF

@@ -40,7 +40,8 @@ def _select(block: Array, options: tuple[Any, ...], out: Array) -> None:
     count[has_nan] -= np.isnan(block[has_nan]).sum(axis=-1)
     places = places_among(count, options)
     out[:, 0] = count
-    if line <= _SORTED or block.dtype == np.float16 or len(set(places[0].tolist())) > _PARTED:
+    narrow = block.dtype.itemsize <= 2  # sorted by digits as soon as one place is found
+    if line <= _SORTED or narrow or len(set(places[0].tolist())) > _PARTED:
         put_in_order(block)
         out[:, 1:] = np.take_along_axis(block, places, axis=-1)
     else:
