@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from speedcube.engine.boxes import Stop
 from speedcube.engine.streams import along, fed, reading, worker
 from speedcube.engine.streams.lines import place_of
 from speedcube.interop.readers import npy
+from speedcube.kernel.llvm.compile import source, styles
+from speedcube.kernel.program import Program
 from speedcube.plan import streams
 from speedcube.plan.reads import BlockRoom
 from speedcube.plan.streams import BlockFinder
@@ -389,3 +392,27 @@ def test_short_numbers_are_added_by_one_addition_where_a_double_holds_them(
         with np.errstate(all="ignore"):
             wanted = run(sc.asarray(data)).compute(on="core")
         assert_same(run(x).compute(on="cores"), wanted)
+
+
+@pytest.mark.parametrize("axes", [(0,), (0, 2)])
+def test_rows_that_are_added_at_once_lie_so_much_further_than_the_first(
+    tmp_path: Path, axes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How much is known before the loop, where all rows lie evenly apart."""
+    monkeypatch.setattr(fed, "TILE", 1 << 15)
+    programs: list[Program] = []
+    real = along.run_onto
+
+    def run_onto(prepared: Any, *others: Any) -> None:
+        programs.append(prepared.program)
+        real(prepared, *others)
+
+    monkeypatch.setattr(along, "run_onto", run_onto)
+    data = np.ldexp(DATA, np.arange(37) * 9 - 160).reshape(45, 11, 2, 37)
+    x = opened(tmp_path, "npy", data)
+    assert_same(x.sum(axis=axes).compute(on="core"), sc.asarray(data).sum(axis=axes).compute())
+    text = source(programs[0], "avx512", styles(programs[0], "avx512")[1])
+    blocks = re.split(r"^[\w.]+:.*$", text, flags=re.MULTILINE)
+    block = max(blocks, key=lambda some: some.count("load <8 x double>"))
+    assert block.count("load <8 x double>") >= 16
+    assert (block.count("mul i64") <= 3) == (axes == (0,))

@@ -115,6 +115,7 @@ class ColumnLoops(ColumnSums):
         out, rows = at[leaves], self.elements.word(3)
         at_once = AT_ONCE // 8 * rows_at_once(self.program)
         whole = t.i64("sub", rows, t.i64("urem", rows, at_once))
+        further = self.further(at_once)
 
         def element(r: str, j: str, mask: str | None) -> str:
             return self.elements.element(self.row(at, count, r), j, mask)["x"]
@@ -129,8 +130,8 @@ class ColumnLoops(ColumnSums):
                 held.append((place, own))
             with t.loop("0", whole, at_once) as r:
                 for place, own in held:
-                    each = [t.i64("add", r, k) for k in range(at_once)]
-                    own.add_all([element(one, place, mask) for one in each])
+                    each = self.rows(at, count, r, further)
+                    own.add_all([self.elements.element(one, place, mask)["x"] for one in each])
             with t.loop(whole, rows) as r:
                 for place, own in held:
                     own.add(element(r, place, mask))

@@ -118,17 +118,24 @@ class Onto:
         d, total, rest = self.d, unit, ""
         for x in xs:
             after = d.add(total, x)
-            lost = d.sub(x, d.sub(after, total))
+            lost = d.sub_beside(x, d.sub(after, total))
             total, rest = after, d.add(rest, lost) if rest else lost
         return d.sub(total, unit), rest
 
     def _ends(self, xs: Sequence[str]) -> tuple[str, str]:
         """The exponents of the largest and of the least magnitude but zero."""
         d = self.d
-        twice = [d.words("add", d.bits(x), d.bits(x)) for x in xs]  # without the sign
-        largest = reduce(partial(self._end, "umax"), twice)
-        below = [d.words("add", x, d.splat_bits(-1)) for x in twice]  # zero is the largest
-        least = reduce(partial(self._end, "umin"), below)
+        ends: list[tuple[str, str]] = []
+        for k, x in enumerate(xs):  # one after the other: what is known of each is soon forgotten
+            twice = d.words("add", d.bits(x), d.bits(x))  # without the sign
+            below = d.words("add", twice, d.splat_bits(-1))  # zero is the largest
+            if k < _CHAINS:
+                ends.append((twice, below))
+                continue
+            largest, least = ends[k % _CHAINS]
+            ends[k % _CHAINS] = self._end("umax", largest, twice), self._end("umin", least, below)
+        largest = reduce(partial(self._end, "umax"), (one for one, _ in ends))
+        least = reduce(partial(self._end, "umin"), (one for _, one in ends))
         return d.words("lshr", largest, d.splat_bits(53)), d.words("lshr", least, d.splat_bits(53))
 
     def _unit(self, largest: str, least: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
 from ..elements import Tile
@@ -106,3 +106,27 @@ class ColumnNest(Nest):
         leaves = len(self.program.leaves)
         bases = self.decompose(r, at, self.program.kept, self.program.reduced)
         return self.drawn([*bases[:leaves], at[leaves]], count)
+
+    def further(self, at_once: int) -> list[list[str]]:
+        """How far rows 1, 2, ... of some are from the first of them, in each leaf and the result.
+
+        None but the number of rows, where that is not the same everywhere.
+        """
+        loops = self.program.reduced
+        if loops != 1:
+            return [[] for _ in range(at_once - 1)]
+        nowhere = ["0"] * (len(self.program.leaves) + 1)
+        each = (str(k) for k in range(1, at_once))
+        return [self.decompose(k, nowhere, self.program.kept, loops) for k in each]
+
+    def rows(self, at: list[str], count: str, r: str, further: list[list[str]]) -> Iterator[Tile]:
+        """Row ``r`` of a tile and those behind it, which lie ``further``."""
+        t, program = self.text, self.program
+        first = self.decompose(r, at, program.kept, program.reduced)
+        yield self.drawn([*first[: len(program.leaves)], at[-1]], count)
+        for k, steps in enumerate(further, 1):
+            if not steps:
+                yield self.row(at, count, t.i64("add", r, k))
+                continue
+            bases = [t.i64("add", base, n) for base, n in zip(first, steps, strict=True)]
+            yield self.drawn([*bases[: len(program.leaves)], at[-1]], count)
