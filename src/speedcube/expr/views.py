@@ -171,6 +171,20 @@ def _integer_index(entry: Any, extent: int, axis: int) -> int:
     return value % extent
 
 
+def with_axis(root: Expr, k: int) -> Expr:
+    """``root`` with an axis of one element more, which is number ``k``."""
+    if is_pair(root):
+        return of_parts(lambda part: with_axis(part, k), root)
+    leaf = root if isinstance(root, Leaf) else whole(root, root.shape)
+    shape, strides = leaf.shape, leaf.strides
+    return leaf_at(
+        leaf.source,
+        (*shape[:k], 1, *shape[k:]),
+        leaf.offset,
+        (*strides[:k], 0, *strides[k:]),
+    )
+
+
 def transpose(root: Expr, axes: tuple[int, ...]) -> Expr:
     """Axis k of the result is axis ``axes[k]`` of ``root``."""
     return apply(root, turned(root.shape, axes))

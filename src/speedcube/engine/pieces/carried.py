@@ -49,4 +49,3 @@ def _is_in_memory(source: Piecewise) -> bool:
         if type(expr) is not Leaf or type(expr.source) not in _IN_MEMORY:
             return False
     return True
-

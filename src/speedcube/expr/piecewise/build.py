@@ -18,6 +18,8 @@ from ..nodes import Expr, Leaf, Piece, Piecewise, Shape, c_strides, const, count
 from ..pairs.node import interleaved, is_pair, of_all_parts, of_pairs_in, of_parts, parts
 from ..pairs.node import pair as pair_of
 
+_REMEMBERED: Final = 64  # parts up to which the places of like ones are
+
 Pairs: TypeAlias = Sequence[tuple[int, int]]  # for each axis, what goes before and behind
 
 
@@ -39,27 +41,37 @@ def concatenated(parts: Sequence[Expr], axis: int, dtype: str | None = None) -> 
             "zero-dimensional arrays cannot be concatenated: stack() gives them an axis"
         )
     k = check_axis(axis, len(shapes[0]))
-    for number, shape in enumerate(shapes):
-        _fits(shapes[0], shape, number, k)
-    name = dtypes.promote(*(part.dtype for part in parts)) if dtype is None else dtype
+    beside = _side_by_side if len(shapes) <= _REMEMBERED else _side_by_side.__wrapped__
+    shape, strides, starts = beside(tuple(shapes), k)
+    name = dtype or dtypes.promote(*[part.dtype for part in parts])
     if name in dtypes.COMPLEX:
         pairs = [cast(part, name) for part in parts]
         laid = [one for pair in pairs if (one := interleaved(pair)) is not None]
         if len(laid) == len(pairs):
             return of_pairs_in(concatenated(laid, k))
         return of_all_parts(lambda of_one: concatenated(of_one, axis), pairs)
-    ends = list(accumulate((shape[k] for shape in shapes), initial=0))
-    shape = countable((*shapes[0][:k], ends[-1], *shapes[0][k + 1 :]))
-    pieces = tuple(
-        Piece((*(0,) * k, start, *(0,) * (len(shape) - k - 1)), cast(part, name))
-        for start, part in zip(ends[:-1], parts, strict=True)
-        if part.shape[k]
-    )
+    placed = zip(starts, parts, strict=True)
+    pieces = tuple([Piece(at, cast(part, name)) for at, part in placed if part.shape[k]])
     if len(pieces) == 1:
         return pieces[0].expr
     if not pieces or 0 in shape:
         return const(0, name, shape)
-    return whole(Piecewise(shape, name, pieces, ("concatenate", tuple(parts), f"axis={k}")), shape)
+    source = Piecewise(shape, name, pieces, ("concatenate", tuple(parts), f"axis={k}"))
+    return Leaf(source, shape, 0, strides)
+
+
+@lru_cache(maxsize=1024)
+def _side_by_side(
+    shapes: tuple[Shape, ...], axis: int
+) -> tuple[Shape, tuple[int, ...], tuple[Shape, ...]]:
+    """The shape of arrays one after the other, its strides in C order, and where each begins."""
+    first = shapes[0]
+    for number, shape in enumerate(shapes):
+        _fits(first, shape, number, axis)
+    ends = list(accumulate((shape[axis] for shape in shapes), initial=0))
+    shape = countable((*first[:axis], ends[-1], *first[axis + 1 :]))
+    rest = (0,) * (len(shape) - axis - 1)
+    return shape, c_strides(shape), tuple([(*(0,) * axis, start, *rest) for start in ends[:-1]])
 
 
 def _fits(first: Shape, shape: Shape, number: int, axis: int) -> None:
