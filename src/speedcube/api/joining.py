@@ -7,9 +7,9 @@ from typing import Any
 
 from .. import dtypes
 from ..errors import DTypeError, ParameterTypeError, ShapeError
-from ..expr import build, views
+from ..expr import build
 from ..expr.nodes import Expr
-from ..expr.piecewise.build import concatenated
+from ..expr.piecewise.joined import concatenated, raised
 from ..interop import chunks as grids
 from .array import Array, array_of
 from .methods.keywords import put
@@ -65,7 +65,7 @@ def concatenate(
     name = None if dtype is None else dtypes.check(dtype)
     expr = concatenated([one._expr for one in several], axis, name)
     result = _joined(several, expr, axis % len(expr.shape))
-    for one in several if name is not None or casting != "same_kind" else ():
+    for one in () if name is None and casting == "same_kind" else several:
         if not dtypes.castable(one.dtype, result.dtype, casting):
             raise DTypeError(f"concatenate: {one.dtype} cannot become {name} with {casting=}")
     return put(out, result, "concatenate", casting=casting)
@@ -120,8 +120,9 @@ def stack(
         listed = " and ".join(map(str, sorted(shapes)[:2]))
         raise ShapeError(f"stack wants arrays of one shape, not {listed}")
     k = build.check_axis(axis, several[0].ndim + 1)
-    raised = [_with_axis(one, k) for one in several]
-    return concatenate(raised, k, out, dtype=dtype, casting=casting)
+    new = [(one, raised(one._expr, k)) for one in several]
+    higher = [one._view(e, grids.reshaped(one._grid, e.shape, e.dtype)) for one, e in new]
+    return concatenate(higher, k, out, dtype=dtype, casting=casting)
 
 
 def hstack(
@@ -281,12 +282,6 @@ def _of_axes(array: Array, ndim: int) -> Array:
     return array[(None,) * (ndim - array.ndim)] if array.ndim < ndim else array
 
 
-def _with_axis(array: Array, k: int) -> Array:
-    """``array`` with an axis of one element more, which is number ``k``."""
-    expr = views.with_axis(array._expr, k)
-    return array._view(expr, grids.reshaped(array._grid, expr.shape, expr.dtype))
-
-
 def _arrays(name: str, arrays: Any) -> list[Array]:
     if isinstance(arrays, Iterator) or not isinstance(arrays, Iterable):
         raise ParameterTypeError(f"{name} takes a list of arrays, not {arrays!r}")
@@ -301,6 +296,5 @@ def _weak(several: list[Array], given: Iterable[Any]) -> list[Array]:
 
 
 def _joined(several: list[Array], expr: Expr, axis: int) -> Array:
-    cut = [one._grid for one in several if 0 not in one._expr.shape]  # as Dask has it
-    cut = cut or [several[0]._grid]
+    cut = [x._grid for x in several if 0 not in x._expr.shape] or [several[0]._grid]  # as Dask's
     return Array(expr, gpu=any(one._gpu for one in several), hint=grids.concatenated(cut, axis))

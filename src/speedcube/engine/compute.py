@@ -236,8 +236,7 @@ def _values(
     """The values of ``roots``, by a plan that is known of such programs, or by one of their own."""
     if not known and rung.kind != "client":
         lines = short_lines.outline(roots) if _runs_lines(rung) else None
-        values = None if lines is None else short_lines.values(lines, roots, rung)
-        if values is not None:
+        if lines is not None and (values := short_lines.values(lines, roots, rung)) is not None:
             return values
         with planned(roots, rung, lines) as remembered:
             if remembered is not None:
@@ -278,10 +277,9 @@ def compute_all(
     kept, size = active(), max(map(direct.elements, roots))
     roots = _small_reading(roots, size, rung) if kept is None else roots
     steps = _steps(rung) if kept is None else None
-    if kept is None and rung.kind in drawn.RUNGS:
-        value = small_pair(roots, rung.kind, new_of(steps))
-        if value is not None:
-            return [value]
+    pairs = kept is None and rung.kind in drawn.RUNGS
+    if pairs and (value := small_pair(roots, rung.kind, new_of(steps))) is not None:
+        return [value]
     if steps is not None:
         few = few_values(roots, rung.kind, steps.new) or folds(roots, rung.kind)
         if few is None and to in PLACES:

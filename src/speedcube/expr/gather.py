@@ -117,8 +117,6 @@ def take(root: Expr, index: Expr, axis: int) -> Expr:
         all_of_it = count and root.strides == (1,) and not root.offset
         if all_of_it and index.dtype == "int64":  # as nearly always
             return gathered(root.source, 0, count - 1, index)
-        if index.dtype == "int64" and root.strides[axis]:
-            return _lines_of(root, index, axis)
     return take_several(root, [index], [axis], axis)
 
 
@@ -168,6 +166,9 @@ def take_several(root: Expr, indices: Sequence[Expr], axes: Sequence[int], place
 
     The other axes stay in their order; those of the indices come before number ``place`` of them.
     """
+    stored = type(root) is Leaf and type(root.source) is Stored and len(indices) == 1
+    if stored and place == axes[0] and indices[0].dtype == "int64" and root.strides[place]:  # type: ignore[union-attr]
+        return _lines_of(root, indices[0], place)  # type: ignore[arg-type]
     kept = [k for k in range(len(root.shape)) if k not in axes]
     inner = indices[0].shape
     before, behind = kept[:place], kept[place:]

@@ -171,25 +171,12 @@ def _integer_index(entry: Any, extent: int, axis: int) -> int:
     return value % extent
 
 
-def with_axis(root: Expr, k: int) -> Expr:
-    """``root`` with an axis of one element more, which is number ``k``."""
-    if is_pair(root):
-        return of_parts(lambda part: with_axis(part, k), root)
-    leaf = root if isinstance(root, Leaf) else whole(root, root.shape)
-    shape, strides = leaf.shape, leaf.strides
-    return leaf_at(
-        leaf.source,
-        (*shape[:k], 1, *shape[k:]),
-        leaf.offset,
-        (*strides[:k], 0, *strides[k:]),
-    )
-
-
 def transpose(root: Expr, axes: tuple[int, ...]) -> Expr:
     """Axis k of the result is axis ``axes[k]`` of ``root``."""
     return apply(root, turned(root.shape, axes))
 
 
+@lru_cache(maxsize=256)
 def turned(old: Shape, axes: tuple[int, ...]) -> Affine:
     """What `transpose` does to the indices of an array of shape ``old``."""
     where = {axis: new for new, axis in enumerate(axes)}
@@ -271,8 +258,7 @@ def reshape(root: Expr, shape: Shape) -> Expr:
     if shape == root.shape:
         return root
     if is_pair(root):
-        laid = interleaved(root)
-        if laid is not None:
+        if (laid := interleaved(root)) is not None:
             return of_pairs_in(reshape(laid, (*shape, 2)))
         return of_parts(lambda part: reshape(part, shape), root)
     strides = reshaped(root, shape) if isinstance(root, Leaf) else None

@@ -217,6 +217,8 @@ def mask_of(array: Array) -> Mask:
 
 def _flat_nonzero(values: Any) -> Any:
     """The positions of what is true, by NumPy, or by CuPy of what a GPU holds."""
+    if isinstance(values, np.ndarray) and values.ndim == 1:  # as often
+        return values.nonzero()[0]
     if isinstance(values, (np.ndarray, np.generic)):
         return np.flatnonzero(values)
     import cupy

@@ -54,13 +54,13 @@ class Lines:
             for first in range(0, len(lines), step):
                 if not stop.is_set():
                     part = slice(first, first + step)
-                    lines[part].take(places, self.axis, share[part], "clip")
+                    np.take(lines[part], places, self.axis, share[part], "clip")
             return
         step = max(1, min(_PLACES, _AT_ONCE // max(1, math.prod(behind))))
         for first in range(0, len(places), step):
             if not stop.is_set():
                 part = slice(first, first + step)
-                lines.take(places[part], 0, share[part], "clip")
+                np.take(lines, places[part], 0, share[part], "clip")
 
 
 def lines_taken(root: Expr, inputs: Mapping[int, Array], out: Any, stop: Stop) -> bool:

@@ -68,8 +68,8 @@ def values_of(root: Expr, inputs: Mapping[int, Array]) -> Array | None:
         return None
     source = root.source
     if isinstance(source, Const):
-        if root.dtype == "float64" or root.dtype[0] in "iub":
-            return np.array(source.value, root.dtype)
+        if source.dtype == "float64" or source.dtype[0] in "iub" or not source.value:
+            return np.array(source.value, source.dtype)
         with np.errstate(over="ignore"):
             return np.array(source.value, root.dtype)
     memory = inputs.get(id(source)) if inputs else None
