@@ -136,7 +136,7 @@ def _lines_of(root: Leaf, index: Expr, axis: int) -> Expr:
     return gathered(root.source, first, last, at)
 
 
-class _Lines(NamedTuple):
+class _TakenAlong(NamedTuple):
     """The ``shape`` of lines at indices, and the steps of axes ``before`` and ``behind`` these.
 
     By ``still`` steps positions change along the axes that stay; all lie from ``first`` to
@@ -152,13 +152,15 @@ class _Lines(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _along(own: Shape, offset: int, strides: tuple[int, ...], axis: int, inner: Shape) -> _Lines:
+def _along(
+    own: Shape, offset: int, strides: tuple[int, ...], axis: int, inner: Shape
+) -> _TakenAlong:
     """What indices of shape ``inner`` take along ``axis`` of an array that lies so."""
     shape = countable((*own[:axis], *inner, *own[axis + 1 :]))
     behind = (0,) * (len(own) - axis - 1)
     still = (*strides[:axis], *(0,) * len(inner), *strides[axis + 1 :])
     ends = _ends(own, offset, strides)
-    return _Lines(shape, (0,) * axis, still, behind, *ends)
+    return _TakenAlong(shape, (0,) * axis, still, behind, *ends)
 
 
 def take_several(root: Expr, indices: Sequence[Expr], axes: Sequence[int], place: int) -> Expr:
