@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...expr.nodes import Const, Expr, Leaf, Map, Piecewise, Stored
 from .lines import lines_at_once
-from .moves import put_in_place, rearranged
+from .moves import is_reversed, put_in_place, rearranged
 
 Array: TypeAlias = NDArray[Any]
 Carry: TypeAlias = Callable[[Any], Array | None]
@@ -36,7 +36,7 @@ def carrier_of(root: Expr) -> Carry | None:
         return put_in_place if _is_in_memory(source) else None
     if kind is Leaf:
         return rearranged if type(source.source) in _IN_MEMORY else None
-    return rearranged if kind is Stored and root.strides[-1:] == (-1,) else None  # type: ignore[union-attr]
+    return rearranged if kind is Stored and is_reversed(root) else None  # type: ignore[arg-type]
 
 
 def _is_in_memory(source: Piecewise) -> bool:

@@ -137,10 +137,15 @@ def rearranged(root: Expr) -> Array | None:
     return out.reshape(root.shape)
 
 
+def is_reversed(leaf: Leaf) -> bool:
+    """Whether rows of ``leaf``, many elements, are reversed."""
+    return leaf.strides[-1:] == (-1,) and math.prod(leaf.shape) >= _IN_CACHE
+
+
 def _is_reversed_or_of_pairs(leaf: Leaf) -> bool:
     steps = leaf.strides
     if steps[-1:] == (-1,):
-        return math.prod(leaf.shape) >= _IN_CACHE
+        return is_reversed(leaf)
     return leaf.shape[-1:] == (2,) and steps[-1] == 1 and steps != c_strides(leaf.shape)
 
 
