@@ -9,11 +9,10 @@ from .. import dtypes
 from ..errors import DTypeError, ParameterTypeError, ShapeError
 from ..expr import build
 from ..expr.nodes import Expr
-from ..expr.piecewise.build import concatenated
+from ..expr.piecewise.joined import concatenated, raised
 from ..interop import chunks as grids
 from .array import Array, array_of
 from .methods.keywords import put
-from .shapes import expand_dims
 
 
 def concatenate(
@@ -66,7 +65,7 @@ def concatenate(
     name = None if dtype is None else dtypes.check(dtype)
     expr = concatenated([one._expr for one in several], axis, name)
     result = _joined(several, expr, axis % len(expr.shape))
-    for one in several:
+    for one in () if name is None and casting == "same_kind" else several:
         if not dtypes.castable(one.dtype, result.dtype, casting):
             raise DTypeError(f"concatenate: {one.dtype} cannot become {name} with {casting=}")
     return put(out, result, "concatenate", casting=casting)
@@ -121,8 +120,9 @@ def stack(
         listed = " and ".join(map(str, sorted(shapes)[:2]))
         raise ShapeError(f"stack wants arrays of one shape, not {listed}")
     k = build.check_axis(axis, several[0].ndim + 1)
-    raised = [expand_dims(one, k) for one in several]
-    return concatenate(raised, k, out, dtype=dtype, casting=casting)
+    new = [(one, raised(one._expr, k)) for one in several]
+    higher = [one._view(e, grids.reshaped(one._grid, e.shape, e.dtype)) for one, e in new]
+    return concatenate(higher, k, out, dtype=dtype, casting=casting)
 
 
 def hstack(
@@ -296,5 +296,5 @@ def _weak(several: list[Array], given: Iterable[Any]) -> list[Array]:
 
 
 def _joined(several: list[Array], expr: Expr, axis: int) -> Array:
-    cut = [one._grid for one in several if one.size] or [several[0]._grid]  # as Dask has it
+    cut = [x._grid for x in several if 0 not in x._expr.shape] or [several[0]._grid]  # as Dask's
     return Array(expr, gpu=any(one._gpu for one in several), hint=grids.concatenated(cut, axis))

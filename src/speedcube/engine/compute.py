@@ -34,7 +34,7 @@ from .small.again import few_structure
 from .small.call import at_once, is_here
 from .small.device import in_one_launch, value_on_gpu
 from .small.device import value_again as value_again_on_gpu
-from .small.known import few_values, folds, value_again
+from .small.known import carried, few_values, folds, value_again
 from .small.known import value as small_value
 from .small.pairs import pair_again, small_pair
 from .small.structure import SMALL, Structure
@@ -97,16 +97,19 @@ def compute(
     free = active() is None and folder.get() is None
     if free and (found := call.called(root, on, scheduler, prefers_gpu, to)) is not None:
         return found
+    here = SMALL > 0 and free and to in PLACES_HERE
+    kind = partial(kind_here, root, on, scheduler, prefers_gpu, to)
+    if here and (found := carried(root, kind)) is not None:
+        return found
     if free and asked.has_kept() and few_structure(root) is None:
         return _reading_kept(root, on, scheduler, prefers_gpu, to, known)
-    if SMALL > 0 and free and not root.shape and may_be_number(root):
+    if here and not root.shape and may_be_number(root):
         rung = where_few_lie(resolve(on, scheduler, 1, prefers_gpu, root.dtype), (root,), to)
-        if is_here(rung.kind) and to in PLACES_HERE:
+        if is_here(rung.kind):
             number = number_of(root, lambda one: small_value(one, rung.kind, new_of(_steps(rung))))
             if number is not None:
                 return number
-    pair = SMALL > 0 and free and to in PLACES_HERE and is_pair(root)
-    kind = partial(kind_here, root, on, scheduler, prefers_gpu, to)
+    pair = here and is_pair(root)
     if pair and (found := pair_again(root, kind)) is not None:
         return found
     few = few_structure(root) if SMALL > 0 and free and not pair else None
@@ -119,7 +122,7 @@ def compute(
         if (value := _value_again(few, root, rung, to)) is not None:
             return value
     check_laws((root,))
-    if SMALL > 0 and free and to in PLACES_HERE:
+    if here:
         where = partial(rung_of, (root,), on, scheduler, prefers_gpu, to)
         if (made := ahead.values((root,), where, compute, compute_all)) is not None:
             return made[0]
@@ -142,8 +145,8 @@ def compute(
     if steps and to in PLACES_HERE and (value := put_together(root, rung.workers)) is not None:
         return value
     root = root if few and looked else _small_reading([root], size, rung)[0]
-    here = to in PLACES_HERE and not direct.reads_routine(root)
-    if here and size <= at_once(rung.kind, SMALL, visited is not root):
+    one_call = here and not direct.reads_routine(root)
+    if one_call and size <= at_once(rung.kind, SMALL, visited is not root):
         value = small_value(root, rung.kind, new_of(steps))
         if value is not None:
             return value
@@ -195,11 +198,10 @@ def _steps(rung: Rung) -> StepByStep | None:
 
 def _value_again(few: Structure, root: Expr, rung: Rung, to: str | ResultMemory) -> Any:
     """The value of ``root``, with its ``few`` words, if the like of it was met; None otherwise."""
-    kind = rung.kind
     if is_here(rung.kind):
         new = new_of(_steps(rung)) if few.reads else None
-        return value_again(few, root, kind, new) if to in PLACES_HERE else None
-    if kind == "gpu" and few.size <= in_one_launch(SMALL) and to in PLACES:
+        return value_again(few, root, rung.kind, new) if to in PLACES_HERE else None
+    if rung.kind == "gpu" and few.size <= in_one_launch(SMALL) and to in PLACES:
         large = few.size > SMALL
         return value_again_on_gpu(few, root, rung.devices[0], to != "numpy", large)
     return None
@@ -234,8 +236,7 @@ def _values(
     """The values of ``roots``, by a plan that is known of such programs, or by one of their own."""
     if not known and rung.kind != "client":
         lines = short_lines.outline(roots) if _runs_lines(rung) else None
-        values = None if lines is None else short_lines.values(lines, roots, rung)
-        if values is not None:
+        if lines is not None and (values := short_lines.values(lines, roots, rung)) is not None:
             return values
         with planned(roots, rung, lines) as remembered:
             if remembered is not None:
@@ -276,10 +277,9 @@ def compute_all(
     kept, size = active(), max(map(direct.elements, roots))
     roots = _small_reading(roots, size, rung) if kept is None else roots
     steps = _steps(rung) if kept is None else None
-    if kept is None and rung.kind in drawn.RUNGS:
-        value = small_pair(roots, rung.kind, new_of(steps))
-        if value is not None:
-            return [value]
+    pairs = kept is None and rung.kind in drawn.RUNGS
+    if pairs and (value := small_pair(roots, rung.kind, new_of(steps))) is not None:
+        return [value]
     if steps is not None:
         few = few_values(roots, rung.kind, steps.new) or folds(roots, rung.kind)
         if few is None and to in PLACES:

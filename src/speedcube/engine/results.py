@@ -169,7 +169,9 @@ def room(shape: tuple[int, ...], dtype: DTypeLike, order: tuple[int, ...] | None
     """Memory for an array whose axes lie in ``order``, slowest first; None: C order."""
     if order is None:
         return np.empty(shape, dtype)
-    return np.empty([shape[k] for k in order], dtype).transpose(np.argsort(order))
+    return np.empty([shape[k] for k in order], dtype).transpose(
+        [*map(order.index, range(len(order)))]
+    )
 
 
 def strides_of(shape: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...]:

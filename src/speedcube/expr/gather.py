@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import reduce
-from typing import Any, Final
+from functools import lru_cache, reduce
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,9 +54,9 @@ def sampled(op: str, args: Sequence[Expr], shape: Shape) -> Expr:
 
 def gathered(source: Source, first: int, last: int, index: Expr) -> Expr:
     """What ``source`` has at each position ``index``, held between ``first`` and ``last``."""
-    shape = index.shape
-    ends = const(first, "int64", shape), const(last, "int64", shape)
-    return Map("gather", (index, memory(source, shape), *ends), shape, source.dtype)
+    shape, still = index.shape, (0,) * len(index.shape)
+    ends = [Leaf(Const(number, "int64"), shape, 0, still) for number in (first, last)]
+    return Map("gather", (index, Leaf(source, shape, 0, still), *ends), shape, source.dtype)
 
 
 def search(op: str, line: Expr, wanted: Expr) -> Expr:
@@ -120,11 +120,57 @@ def take(root: Expr, index: Expr, axis: int) -> Expr:
     return take_several(root, [index], [axis], axis)
 
 
+def _lines_of(root: Leaf, index: Expr, axis: int) -> Expr:
+    """What `take_several` gives of one ``axis`` of an array in memory: two operations at most."""
+    own = root.shape, root.offset, root.strides
+    shape, before, still, behind, first, last = _along(*own, axis, index.shape)
+    at = index
+    if shape != index.shape:
+        leaf = index if type(index) is Leaf else whole(index, index.shape)
+        at = Leaf(leaf.source, shape, leaf.offset, (*before, *leaf.strides, *behind))
+    step = root.strides[axis]
+    if step != 1:
+        at = elementwise("multiply", [at, step])
+    if root.offset or any(still):
+        at = elementwise("add", [Leaf(Position(), shape, root.offset, still), at])
+    return gathered(root.source, first, last, at)
+
+
+class _TakenAlong(NamedTuple):
+    """The ``shape`` of lines at indices, and the steps of axes ``before`` and ``behind`` these.
+
+    By ``still`` steps positions change along the axes that stay; all lie from ``first`` to
+    ``last``.
+    """
+
+    shape: Shape
+    before: tuple[int, ...]
+    still: tuple[int, ...]
+    behind: tuple[int, ...]
+    first: int
+    last: int
+
+
+@lru_cache(maxsize=1024)
+def _along(
+    own: Shape, offset: int, strides: tuple[int, ...], axis: int, inner: Shape
+) -> _TakenAlong:
+    """What indices of shape ``inner`` take along ``axis`` of an array that lies so."""
+    shape = countable((*own[:axis], *inner, *own[axis + 1 :]))
+    behind = (0,) * (len(own) - axis - 1)
+    still = (*strides[:axis], *(0,) * len(inner), *strides[axis + 1 :])
+    ends = _ends(own, offset, strides)
+    return _TakenAlong(shape, (0,) * axis, still, behind, *ends)
+
+
 def take_several(root: Expr, indices: Sequence[Expr], axes: Sequence[int], place: int) -> Expr:
     """``root`` read along each of ``axes`` at its one of ``indices``, which have one shape.
 
     The other axes stay in their order; those of the indices come before number ``place`` of them.
     """
+    stored = type(root) is Leaf and type(root.source) is Stored and len(indices) == 1
+    if stored and place == axes[0] and indices[0].dtype == "int64" and root.strides[place]:  # type: ignore[union-attr]
+        return _lines_of(root, indices[0], place)  # type: ignore[arg-type]
     kept = [k for k in range(len(root.shape)) if k not in axes]
     inner = indices[0].shape
     before, behind = kept[:place], kept[place:]
@@ -245,6 +291,10 @@ def _is_made_first(root: Expr, few: int) -> bool:
 
 def _extent(leaf: Leaf) -> tuple[int, int]:
     """The first and the last position that ``leaf`` reads."""
-    spans = [(n - 1) * s for n, s in zip(leaf.shape, leaf.strides, strict=True)]
-    first, last = (leaf.offset + sum(end(0, span) for span in spans) for end in (min, max))
+    return _ends(leaf.shape, leaf.offset, leaf.strides)
+
+
+def _ends(shape: Shape, offset: int, strides: tuple[int, ...]) -> tuple[int, int]:
+    spans = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+    first, last = (offset + sum(end(0, span) for span in spans) for end in (min, max))
     return first, last

@@ -176,6 +176,7 @@ def transpose(root: Expr, axes: tuple[int, ...]) -> Expr:
     return apply(root, turned(root.shape, axes))
 
 
+@lru_cache(maxsize=256)
 def turned(old: Shape, axes: tuple[int, ...]) -> Affine:
     """What `transpose` does to the indices of an array of shape ``old``."""
     where = {axis: new for new, axis in enumerate(axes)}
@@ -257,8 +258,7 @@ def reshape(root: Expr, shape: Shape) -> Expr:
     if shape == root.shape:
         return root
     if is_pair(root):
-        laid = interleaved(root)
-        if laid is not None:
+        if (laid := interleaved(root)) is not None:
             return of_pairs_in(reshape(laid, (*shape, 2)))
         return of_parts(lambda part: reshape(part, shape), root)
     strides = reshaped(root, shape) if isinstance(root, Leaf) else None

@@ -38,6 +38,8 @@ from ..stored import few_in_memory, in_order, leaf_of
 # pages, huge ones, then take up to 70 ms for a result of 32 MB.
 _MANY: Final = 1 << 15
 _ROOM: Final = 2  # of the free memory, one part at most for what is chosen at once
+_UNSIGNED: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+_POSITIVE: Final = {1: 1 << 7, 2: 1 << 15, 4: 1 << 31, 8: 1 << 63}  # what has no sign bit
 _SHARE: Final = 16  # of the free memory, one part at most for indices that were lazy
 
 
@@ -53,14 +55,14 @@ def checked(index: Any, extent: int, axis: int) -> Array:
             raise DTypeError(f"indices must be integers, not {known.dtype}")
         if not known.size:
             return asarray(known.astype(np.int64))
-        low = int(known.min())
-        _check(low, int(known.max()), extent, axis)
+        low = _least_of(known, extent, axis)
         short = known.size > _MANY and extent <= 2**31 - 1
         # A copy: what was checked is what is read.
         counted: NDArray[Any] = known.astype(np.int32 if short else np.int64)
         if low < 0:
             counted += (counted < 0).astype(counted.dtype) * extent
-        places = asarray(counted)
+        leaf, gpu = leaf_of(counted)
+        places = Array(leaf, gpu=gpu)
         return places.astype("int64") if short else places
     if not dtypes.is_integer(index._expr.dtype):
         raise DTypeError(f"indices must be integers, not {index.dtype}")
@@ -71,6 +73,20 @@ def checked(index: Any, extent: int, axis: int) -> Array:
     _check(low, high, extent, axis)
     places = index.astype("int64")
     return places if low >= 0 else where(places < 0, places + extent, places)
+
+
+def _least_of(known: Any, extent: int, axis: int) -> int:
+    """The least of some indices in memory, or 0 where none counts from the end; all are checked.
+
+    As numbers without a sign, those that count from the end are beyond any extent.
+    """
+    if type(known) is np.ndarray and known.dtype.isnative:
+        unsigned = known.view(_UNSIGNED[known.itemsize])
+        if int(np.maximum.reduce(unsigned, axis=None)) < min(extent, _POSITIVE[known.itemsize]):
+            return 0
+    low = int(known.min())
+    _check(low, int(known.max()), extent, axis)
+    return low
 
 
 def _in_memory(index: Any) -> Any:
@@ -230,6 +246,8 @@ def mask_of(array: Array) -> Mask:
 
 def _flat_nonzero(values: Any) -> Any:
     """The positions of what is true, by NumPy, or by CuPy of what a GPU holds."""
+    if isinstance(values, np.ndarray) and values.ndim == 1:  # as often
+        return values.nonzero()[0]
     if isinstance(values, (np.ndarray, np.generic)):
         return np.flatnonzero(values)
     import cupy

@@ -21,10 +21,14 @@ from .selection import Selection
 
 # Bytes of an array whose indices are looked at: of a smaller one all is read.
 _LEAST: Final = 1 << 20
+_ALL: Final = slice(None)
 
 
 def read(array: Array, item: Any) -> Array:
     """``array[item]``, as NumPy has it; what a lone mask selects is counted when it is needed."""
+    if _is_mask_of(item, len(array._expr.shape)):  # as most often
+        check_mask(item, array._expr.shape)
+        return Selection(array, mask_of(item))
     numbers = with_numbers(item)
     if numbers is not item:
         return array[numbers]
@@ -34,7 +38,9 @@ def read(array: Array, item: Any) -> Array:
         check_mask(mask, array.shape)
         return Selection(array, mask_of(asarray(mask)))
     key = parsed(items, array.shape, lambda one: mask_of(asarray(one)).places())
-    base = array[key.basic]
+    all_of_it = all([type(one) is slice and one == _ALL for one in key.basic])
+    whole = all_of_it and bool(key.indices) and not array._writes
+    base = array if whole else array[key.basic]
     one = _lone_line(key)
     if one is not None and base.nbytes >= _LEAST:
         steps = _even_steps(one, base.shape[key.axes[0]])
@@ -48,6 +54,13 @@ def read(array: Array, item: Any) -> Array:
     if one is not None and len(one) <= base.shape[key.axes[0]]:
         hint = grids.taken(base._grid, key.axes[0], len(one))
     return Array(expr, gpu=array._gpu or any(one._gpu for one in indices), hint=hint)
+
+
+def _is_mask_of(item: Any, ndim: int) -> bool:
+    """Whether ``item`` is a mask of ours for some of so many axes."""
+    if type(item) is not Array or item._expr.dtype != "bool":
+        return False
+    return 0 < len(item._expr.shape) <= ndim
 
 
 def _lone_line(key: Key) -> NDArray[np.integer[Any]] | None:
@@ -79,6 +92,8 @@ def together(key: Key, shape: Shape) -> tuple[list[Array], Shape]:
     indices = [
         checked(index, shape[axis], axis) for axis, index in zip(key.axes, key.indices, strict=True)
     ]
+    if len(indices) == 1:
+        return indices, indices[0].shape
     try:
         common = broadcast_shapes(*(one.shape for one in indices))
     except ShapeError as err:

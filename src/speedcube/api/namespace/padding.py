@@ -115,6 +115,8 @@ def _lengths(given: Any, ndim: int) -> Any:
 
 def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     """How many elements go before and behind each axis."""
+    if type(pad_width) is int and pad_width >= 0:  # as nearly always
+        return [(pad_width, pad_width)] * ndim
     if isinstance(pad_width, dict):
         pairs: list[Any] = [(0, 0)] * ndim
         for axis, width in pad_width.items():
@@ -142,6 +144,9 @@ def _pairs(name: str, values: Any, ndim: int) -> Any:
 
 def _values(constants: Any, array: Array) -> list[tuple[float, float]]:
     """What is put before and behind each axis, in the dtype of ``array``."""
+    if type(constants) is int and not constants and array.dtype.kind in "iuf":  # as nearly always
+        zero: float = 0.0 if array.dtype.kind == "f" else 0
+        return [(zero, zero)] * array.ndim
     if isinstance(constants, Array):
         raise UnsupportedError("pad takes numbers as constant_values: see concatenate for arrays")
     given = np.asarray(constants)

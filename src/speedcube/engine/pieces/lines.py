@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
-from ...expr.nodes import Const, Expr, Leaf, Map, Position, Stored, is_whole
+from ...expr.nodes import Const, Expr, Leaf, Map, Position, Shape, Stored, is_whole
 from ...expr.scans import one_nan
 from ..boxes import Stop
 from .moves import window
@@ -111,27 +112,51 @@ def _lines_of(root: Expr, inputs: Mapping[int, Array]) -> Lines | None:
     places = _memory(at, inputs)
     if places is None or at.dtype[0] not in "iu":
         return None
-    moving = [k for k, step in enumerate(at.strides) if step]
+    lie = _lie(shape, offset, steps, width, at.strides, memory.size)
+    if lie is None:
+        return None
+    lines = window(Leaf(leaf.source, lie.shape, offset, lie.steps), memory)  # type: ignore[union-attr]
+    if not lines.flags.c_contiguous:
+        return None
+    index = Leaf(at.source, lie.places, at.offset, lie.places_steps)
+    return Lines(lines, window(index, places), lie.axis)
+
+
+class _Lie(NamedTuple):
+    """The ``shape`` and ``steps`` of all lines, and those of the ``places`` along an ``axis``."""
+
+    shape: Shape
+    steps: tuple[int, ...]
+    axis: int
+    places: Shape
+    places_steps: tuple[int, ...]
+
+
+@lru_cache(maxsize=1024)
+def _lie(
+    shape: Shape,
+    offset: int,
+    steps: tuple[int, ...],
+    width: int,
+    index_steps: tuple[int, ...],
+    size: int,
+) -> _Lie | None:
+    """How lines lie that are ``shape`` at indices, in an array of ``size`` elements.
+
+    Positions are ``offset`` and ``steps`` along the axes that stay, and ``width`` times the index.
+    """
+    moving = [k for k, step in enumerate(index_steps) if step]
     if not moving or any(steps[k] for k in range(moving[0], moving[-1] + 1)):
         return None
     first, last = moving[0], moving[-1] + 1
-    before, behind = (shape[:first], steps[:first]), (shape[last:], steps[last:])
-    count = _extent(before, behind, width, memory.size - offset)
-    if not count:
-        return None
-    kept = Leaf(
-        leaf.source,  # type: ignore[union-attr]
-        (*before[0], count, *behind[0]),
-        offset,
-        (*before[1], width, *behind[1]),
-    )
-    lines = window(kept, memory)
-    if not lines.flags.c_contiguous:
-        return None
     if last == len(shape) and math.prod(shape[first:]) > _SINGLE:
         return None
-    index = Leaf(at.source, shape[first:last], at.offset, at.strides[first:last])
-    return Lines(lines, window(index, places), first)
+    before, behind = (shape[:first], steps[:first]), (shape[last:], steps[last:])
+    count = _extent(before, behind, width, size - offset)
+    if not count:
+        return None
+    own = (*before[0], count, *behind[0]), (*before[1], width, *behind[1])
+    return _Lie(*own, first, shape[first:last], index_steps[first:last])
 
 
 Axes: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]  # extents, and steps in memory

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import pairwise
 from operator import add
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -33,6 +34,7 @@ Array: TypeAlias = NDArray[Any]
 _AT_ONCE: Final = 1 << 22
 _PIECES: Final = 1 << 6  # that are put together at once: 2 us each
 _NEVER: Final = Stop()
+_OF_MEMORY: Final = (Stored, StageResult)
 # Copies of each element side by side, up to which each of them is written by itself, and elements
 # of the result that stay in the cache until the last one is.
 _COPIES: Final = 16
@@ -66,16 +68,16 @@ def values_of(root: Expr, inputs: Mapping[int, Array]) -> Array | None:
         return None
     source = root.source
     if isinstance(source, Const):
-        if root.dtype == "float64" or root.dtype[0] in "iub":
-            return np.array(source.value, root.dtype)
+        if source.dtype == "float64" or source.dtype[0] in "iub" or not source.value:
+            return np.array(source.value, source.dtype)
         with np.errstate(over="ignore"):
             return np.array(source.value, root.dtype)
-    memory = inputs.get(id(source))
+    memory = inputs.get(id(source)) if inputs else None
     if memory is None and isinstance(source, Stored):
         memory = source.buffer
-    if not isinstance(source, StageResult | Stored) or not isinstance(memory, np.ndarray):
+    elif not isinstance(source, _OF_MEMORY):
         return None
-    return window(root, memory)
+    return window(root, memory) if isinstance(memory, np.ndarray) else None
 
 
 def copied(values: Array, out: Array, stop: Stop) -> None:
@@ -106,8 +108,8 @@ def _pairs(values: Array, out: Array) -> tuple[Array, Array]:
     Complex numbers lie so. NumPy copies rows of two in twice the time of as many numbers.
     """
     size = out.itemsize
-    rows = values.ndim == out.ndim > 1 and out.shape[-1] == 2 and size in _PAIR
-    if not rows or values.strides[-1] != size or out.strides[-1] != size:
+    rows = values.ndim == out.ndim > 1 and out.shape[-1] == 2
+    if not rows or size not in _PAIR or values.strides[-1] != size or out.strides[-1] != size:
         return values, out
     pair = _PAIR[size]
     return values.view(pair)[..., 0], out.view(pair)[..., 0]
@@ -135,10 +137,15 @@ def rearranged(root: Expr) -> Array | None:
     return out.reshape(root.shape)
 
 
+def is_reversed(leaf: Leaf) -> bool:
+    """Whether rows of ``leaf``, many elements, are reversed."""
+    return leaf.strides[-1:] == (-1,) and math.prod(leaf.shape) >= _IN_CACHE
+
+
 def _is_reversed_or_of_pairs(leaf: Leaf) -> bool:
     steps = leaf.strides
     if steps[-1:] == (-1,):
-        return math.prod(leaf.shape) >= _IN_CACHE
+        return is_reversed(leaf)
     return leaf.shape[-1:] == (2,) and steps[-1] == 1 and steps != c_strides(leaf.shape)
 
 
@@ -156,9 +163,14 @@ def put_in_place(root: Expr) -> Array | None:
     if any(one.values.dtype != out.dtype for one in found):
         return None
     for one in found:
-        ends = zip(one.at, one.expr.shape, strict=True)
-        copied(one.values, out[tuple([slice(at, at + n) for at, n in ends])], _NEVER)
+        copied(one.values, out[_box(one.at, one.expr.shape)], _NEVER)
     return out
+
+
+@lru_cache(maxsize=1024)
+def _box(at: Shape, shape: Shape) -> tuple[slice, ...]:
+    """The index of a box of ``shape`` whose first element has the index ``at``."""
+    return tuple([slice(k, k + n) for k, n in zip(at, shape, strict=True)])
 
 
 class _Copy(NamedTuple):

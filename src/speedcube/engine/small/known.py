@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -21,11 +21,12 @@ from ...kernel.program import LIGHT
 from ...plan.stages import WORKER_OVERHEAD
 from .. import machine
 from ..cpu import frame_of
+from ..pieces.carried import carrier_of
 from ..pieces.lines import lines_at_once
 from ..pieces.moves import put_in_place, rearranged
 from ..stepwise.choice import is_new
 from .again import Made, Met, few_structure, reads_apart, with_arrays
-from .call import FINISHED, ONE_THREAD, Reusable, computed, most_at_once
+from .call import FINISHED, MOST_AT_ONCE, ONE_THREAD, Reusable, computed, most_at_once
 from .finished import finishing, line_finishing
 from .first import FEW, with_numbers, with_results
 from .first import MOST as LONGEST
@@ -80,6 +81,18 @@ def value_again(few: Structure, root: Expr, rung: str, steps: Made | None = None
 
 def _is_zero(constant: Const) -> bool:
     return not constant.value and not np.signbit(constant.value)
+
+
+def carried(root: Expr, kind_for: Callable[[int], str | None]) -> Any:
+    """``root``, if that is copies of what lies in memory; None of what is more, and elsewhere.
+
+    ``kind_for`` tells the rung of so many elements; None: they are not made in this thread.
+    """
+    carry = carrier_of(root)
+    kind = None if carry is None else kind_for(size := math.prod(root.shape))
+    if carry is None or kind is None or size > MOST_AT_ONCE[kind][0]:
+        return None
+    return carry(root) if machine.free_memory() >= _ROOM + 8 * size else None
 
 
 def is_put_together(root: Expr) -> bool:

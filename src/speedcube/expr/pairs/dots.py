@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import build, reductions
 from ..nodes import Expr, Leaf, Map, Stored, Tiled, leaves
-from ..piecewise.build import concatenated
+from ..piecewise.joined import concatenated
 from ..routines.row import called
 from ..routines.table import ROUTINES
 from .node import pair, parts

@@ -14,7 +14,7 @@ from typing import Any, Final
 from ... import dtypes
 from .. import build, reductions, views
 from ..nodes import Expr
-from ..piecewise.build import concatenated
+from ..piecewise.joined import concatenated
 from ..routines.row import called
 from ..routines.table import ROUTINES
 from .apply import cast

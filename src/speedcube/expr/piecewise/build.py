@@ -1,4 +1,4 @@
-"""What users make of pieces: concatenations, rolls and pads, checked, as nodes."""
+"""What users make of pieces of one array: rolls and pads, checked, as nodes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,20 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ... import dtypes
 from ...errors import ShapeError
-from ..build import cast, check_axis
-from ..nodes import Expr, Leaf, Piece, Piecewise, Shape, c_strides, const, countable, whole
-from ..pairs.node import interleaved, is_pair, of_all_parts, of_pairs_in, of_parts, parts
+from ..nodes import (
+    Const,
+    Expr,
+    Leaf,
+    Piece,
+    Piecewise,
+    Shape,
+    c_strides,
+    const,
+    countable,
+    whole,
+)
+from ..pairs.node import interleaved, is_pair, of_pairs_in, of_parts, parts
 from ..pairs.node import pair as pair_of
 
 Pairs: TypeAlias = Sequence[tuple[int, int]]  # for each axis, what goes before and behind
@@ -27,54 +36,6 @@ class Stretch(NamedTuple):
     length: int
     start: int
     step: int
-
-
-def concatenated(parts: Sequence[Expr], axis: int, dtype: str | None = None) -> Expr:
-    """``parts`` one after the other along ``axis``, in their common dtype unless one is given."""
-    if not parts:
-        raise ShapeError("concatenate needs at least one array")
-    shapes = [part.shape for part in parts]
-    if not all(shapes):
-        raise ShapeError(
-            "zero-dimensional arrays cannot be concatenated: stack() gives them an axis"
-        )
-    k = check_axis(axis, len(shapes[0]))
-    for number, shape in enumerate(shapes):
-        _fits(shapes[0], shape, number, k)
-    name = dtypes.promote(*(part.dtype for part in parts)) if dtype is None else dtype
-    if name in dtypes.COMPLEX:
-        pairs = [cast(part, name) for part in parts]
-        laid = [one for pair in pairs if (one := interleaved(pair)) is not None]
-        if len(laid) == len(pairs):
-            return of_pairs_in(concatenated(laid, k))
-        return of_all_parts(lambda of_one: concatenated(of_one, axis), pairs)
-    ends = list(accumulate((shape[k] for shape in shapes), initial=0))
-    shape = countable((*shapes[0][:k], ends[-1], *shapes[0][k + 1 :]))
-    pieces = tuple(
-        Piece((*(0,) * k, start, *(0,) * (len(shape) - k - 1)), cast(part, name))
-        for start, part in zip(ends[:-1], parts, strict=True)
-        if part.shape[k]
-    )
-    if len(pieces) == 1:
-        return pieces[0].expr
-    if not pieces or 0 in shape:
-        return const(0, name, shape)
-    return whole(Piecewise(shape, name, pieces, ("concatenate", tuple(parts), f"axis={k}")), shape)
-
-
-def _fits(first: Shape, shape: Shape, number: int, axis: int) -> None:
-    """Refuse the shape of array ``number`` where it does not go on after the ``first``."""
-    if len(shape) != len(first):
-        raise ShapeError(
-            "concatenate wants arrays with the same number of dimensions: array 0 has "
-            f"{len(first)}, array {number} has {len(shape)}"
-        )
-    for k, (a, b) in enumerate(zip(first, shape, strict=True)):
-        if k != axis and a != b:
-            raise ShapeError(
-                f"concatenate along axis {axis} wants the same shape along all others: along axis "
-                f"{k} array 0 has {a}, array {number} has {b}"
-            )
 
 
 def rolled(root: Expr, shifts: dict[int, int], options: str) -> Expr:
@@ -228,27 +189,43 @@ def surrounded(root: Expr, values: Sequence[Sequence[Any]], pads: Pairs, options
             return of_pairs_in(surrounded(laid, zeros, (*pads, (0, 0)), options))
         ends = zip(parts(root), (numbers.real, numbers.imag), strict=True)
         return pair_of(*(surrounded(part, of.tolist(), pads, options) for part, of in ends))
-    outer = tuple(n + sum(pair) for n, pair in zip(root.shape, pads, strict=True))
-    countable(outer)
+    same = len({repr(value) for pair in values for value in pair}) == 1
+    outer, inner, sides = _round(root.shape, tuple([(a, b) for a, b in pads]), same)
     if outer == root.shape:
         return root
     if 0 in outer:
         return const(0, root.dtype, outer)
-    same = len({repr(value) for pair in values for value in pair}) == 1
-    order = range(len(outer))
-    starts, extents = [before for before, _ in pads], list(root.shape)
-    pieces = [Piece(tuple(starts), root)]
-    for k in reversed(order) if same else order:  # each axis covers those that have been
-        for value, begin, length in (
-            (values[k][0], 0, pads[k][0]),
-            (values[k][1], pads[k][0] + root.shape[k], pads[k][1]),
-        ):
-            at = (*starts[:k], begin, *starts[k + 1 :])
-            shape = (*extents[:k], length, *extents[k + 1 :])
-            pieces.append(Piece(at, const(value, root.dtype, shape)))
-        starts[k], extents[k] = 0, outer[k]
-    pieces = [piece for piece in pieces if math.prod(piece.expr.shape)]
+    pieces = [Piece(inner, root)] if math.prod(root.shape) else []
+    for axis, end, at, shape in sides:
+        value = Const(values[axis][end], root.dtype)
+        pieces.append(Piece(at, Leaf(value, shape, 0, (0,) * len(shape))))
     if len(pieces) == 1:
         return pieces[0].expr
     source = Piecewise(outer, root.dtype, tuple(pieces), ("pad", (root,), options))
     return whole(source, outer)
+
+
+class _Side(NamedTuple):
+    """The box ``at`` one ``end`` of an axis: before (0) or behind (1) what has been."""
+
+    axis: int
+    end: int
+    at: Shape
+    shape: Shape
+
+
+@lru_cache(maxsize=1024)
+def _round(inner: Shape, pads: Pairs, same: bool) -> tuple[Shape, Shape, tuple[_Side, ...]]:
+    """The shape of ``inner`` with ``pads`` round it, where it begins in that, and the others."""
+    outer = countable(tuple([n + a + b for n, (a, b) in zip(inner, pads, strict=True)]))
+    order = range(len(outer))
+    starts, extents = [before for before, _ in pads], list(inner)
+    first, sides = tuple(starts), list[_Side]()
+    for k in reversed(order) if same else order:  # each axis covers those that have been
+        for end, begin, length in ((0, 0, pads[k][0]), (1, pads[k][0] + inner[k], pads[k][1])):
+            at = (*starts[:k], begin, *starts[k + 1 :])
+            shape = (*extents[:k], length, *extents[k + 1 :])
+            if math.prod(shape):
+                sides.append(_Side(k, end, at, shape))
+        starts[k], extents[k] = 0, outer[k]
+    return outer, first, tuple(sides)

@@ -25,6 +25,7 @@ Array: TypeAlias = NDArray[Any]
 Item: TypeAlias = tuple[slice, ...]
 
 _PLAIN: Final = (Const, Position, Random, Stored, Tiled)
+_HERE: Final = frozenset((Const, Stored))
 _MOST_NODES: Final = 1 << 12  # of a program
 _KERNELS: Final = 8  # of blocks that differ in more than where they lie: borders, mostly
 
@@ -113,9 +114,17 @@ def plain(root: Expr) -> Expr | None:
 
 def reads_files(roots: Sequence[Expr]) -> bool:
     """Whether anything below ``roots`` is read a box at a time, as much as a block of it."""
+    if all(map(_is_in_memory, roots)):  # as nearly always
+        return False
     nodes = below_up_to(roots, _MOST_NODES)
     found = [] if nodes is None else [x.source for x in nodes if isinstance(x, Leaf)]
     return any(isinstance(one, Tiled) and _size(one) > BLOCK for one in found)
+
+
+def _is_in_memory(root: Expr) -> bool:
+    """Whether ``root`` is an operation at most, of what lies in memory as it is."""
+    read = (root,) if type(root) is Leaf else root.args  # type: ignore[union-attr]
+    return all([type(one) is Leaf and type(one.source) in _HERE for one in read])
 
 
 def _size(source: Tiled) -> int:
