@@ -72,3 +72,17 @@ def test_bits_that_are_left_out_are_looked_at_where_they_matter(
     monkeypatch.setattr(places.np, "argsort", argsort)
     np.testing.assert_array_equal(sorting.places_of_lines(lines), wanted)
     assert asked == [1]
+
+
+def test_of_long_lines_only_what_is_alike_is_put_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(6)
+    line = rng.normal(size=4500) * 10.0 ** rng.integers(-300, 300, 4500)
+    line[100:140] = rng.permutation(np.concatenate([1 + _ONE * np.arange(37), [np.nan] * 3]))
+    line[300:310] = line[100:110]
+    wanted = np.argsort(line, kind="stable")
+    with monkeypatch.context() as patch:
+        patch.setattr(places.np, "argsort", lambda *a, **k: pytest.fail("all of it"))
+        np.testing.assert_array_equal(sorting.places_of(line), wanted)
+    near = np.tile(1 + _ONE * np.arange(5)[::-1], 900) * rng.choice([1e300, -1e-300], 4500)
+    near[0] = 1e-300
+    _as_numpy(near[np.newaxis])

@@ -26,6 +26,8 @@ _STABLE: Final = {
     (8, True): (6, 1 << 62),
 }
 _WORD: Final = 64
+_LONG: Final = 1 << 12  # elements of a line in which only those that are alike are put in order
+_FEW: Final = 8  # if no more than one in so many are
 _LOW: Final = 0x7FFF_FFFF_FFFF_FFFF  # all bits of a word but its sign
 
 
@@ -58,10 +60,10 @@ def _put(lines: Array, out: Array) -> None:
     words <<= word(bits)
     words |= np.arange(lines.shape[-1], dtype=word)
     words.sort(axis=-1)
-    again = _undecided(words, bits) if left_out else np.empty(0, np.int64)
+    alike = _undecided(words, bits) if left_out else None
     words &= word((1 << bits) - 1)
-    if len(again):
-        _put_in_order(lines, out, again, has_nan)
+    if alike is not None:
+        _put_in_order(lines, out, alike, has_nan)
 
 
 def _put_keys(lines: Array, out: Array, has_nan: bool) -> None:
@@ -86,17 +88,36 @@ def _put_keys(lines: Array, out: Array, has_nan: bool) -> None:
 
 
 def _undecided(words: Array, bits: int) -> Array:
-    """Lines with elements whose words differ in their places, the last ``bits``, alone."""
+    """Which words differ in their places, the last ``bits``, alone from the one before."""
     keys = words >> words.dtype.type(bits)
-    return np.flatnonzero((keys[:, 1:] == keys[:, :-1]).any(axis=-1))
+    return np.equal(keys[:, 1:], keys[:, :-1])
 
 
-def _put_in_order(lines: Array, out: Array, again: Array, has_nan: bool) -> None:
-    """The places of lines ``again`` into ``out``, where their values are in no order there."""
-    own = lines[again]
-    values = np.take_along_axis(own, out[again], axis=-1)
+def _put_in_order(lines: Array, out: Array, alike: Array, has_nan: bool) -> None:
+    """The places of ``lines`` into ``out``, where values that are ``alike`` are in no order."""
+    again = np.flatnonzero(alike.any(axis=-1))
+    if not len(again):
+        return
+    values = np.take_along_axis(lines[again], out[again], axis=-1)
     wrong = (values[:, 1:] < values[:, :-1]).any(axis=-1)
     if has_nan:  # not less than anything
         wrong |= np.isnan(values).any(axis=-1)
-    if wrong.any():
-        out[again[wrong]] = np.argsort(own[wrong], axis=-1, kind="stable")
+    del values
+    again = again[wrong]
+    if lines.shape[-1] < _LONG:
+        out[again] = np.argsort(lines[again], axis=-1, kind="stable")
+        return
+    for k in again.tolist():
+        _tell_apart(lines[k], out[k], alike[k])
+
+
+def _tell_apart(line: Array, order: Array, alike: Array) -> None:
+    """Put the places in ``order`` of a long ``line`` right that have ``alike`` words."""
+    joined = np.flatnonzero(alike)
+    if len(joined) * _FEW > len(line):
+        order[...] = np.argsort(line, kind="stable")
+        return
+    members = np.union1d(joined, joined + 1)
+    run = np.cumsum(np.concatenate([[True], ~alike[members[1:] - 1]]))
+    held = order[members]
+    order[members] = held[np.lexsort((held, line[held], run))]
