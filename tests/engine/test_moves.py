@@ -56,8 +56,9 @@ def odd(dtype: str) -> np.ndarray:
 def test_much_is_stored_by_kernels_with_the_same_bits(
     name: str, dtype: str, stores: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows are; what is repeated or turned is left to NumPy."""
+    """Long rows are; what is repeated or turned is left to NumPy."""
     x = odd(dtype)
+    monkeypatch.setattr(moves, "LONG_ROW", x.itemsize * 30)
     wanted = CALLS[name](np, x)
     for far, by_kernels in ((1 << 24, False), (x.nbytes // 4, name not in ("turned", "repeat"))):
         monkeypatch.setattr(moves, "FAR", far)
@@ -66,6 +67,20 @@ def test_much_is_stored_by_kernels_with_the_same_bits(
             made = CALLS[name](sc, sc.asarray(x)).compute(on=rung)
             assert made.tobytes() == wanted.tobytes()
             assert any(one.size > 1000 for one in stores) is by_kernels  # not the row of zeros
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_much_in_short_rows_is_left_to_numpy(
+    name: str, stores: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines that share what goes past the cache wait for it; all of an array is one row."""
+    x = odd("float64")
+    monkeypatch.setattr(moves, "FAR", x.nbytes // 4)
+    monkeypatch.setattr(moves, "LONG_ROW", x.itemsize * 80)
+    made = CALLS[name](sc, sc.asarray(x)).compute(on="core")
+    assert made.tobytes() == CALLS[name](np, x).tobytes()
+    whole = name in ("insert", "concatenate")
+    assert any(one.size > 1000 for one in stores) is whole
 
 
 AT_ONCE: Final[dict[str, Callable[[Any, Any], Any]]] = {

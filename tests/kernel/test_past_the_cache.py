@@ -11,7 +11,7 @@ import pytest
 import speedcube as sc
 from speedcube.engine.known.text import source_of
 from speedcube.kernel.llvm import simd
-from speedcube.kernel.llvm.memory import _LONG_ROW, FAR, FAR_TOGETHER
+from speedcube.kernel.llvm.memory import FAR, FAR_TOGETHER, LONG_ROW
 
 LENGTH: Final = FAR // 8 + 1003
 LINE: Final = np.random.default_rng(1).normal(size=LENGTH)
@@ -57,8 +57,8 @@ def test_rows_are_whole_vectors_or_long() -> None:
     """Else lines are stored both ways: tables of 101 columns took five times as long."""
     x = sc.asarray(LINE)
     table = x[: 20765 * 101].reshape(-1, 101)
-    assert f", {_LONG_ROW}\n" in source_of((table + table[0])._expr, "cpu")
-    assert f", {_LONG_ROW}\n" not in source_of((x + 1)._expr, "cpu")
+    assert f", {LONG_ROW}\n" in source_of((table + table[0])._expr, "cpu")
+    assert f", {LONG_ROW}\n" not in source_of((x + 1)._expr, "cpu")
 
 
 def test_what_is_read_counts_where_all_is_in_one_line() -> None:

@@ -25,7 +25,7 @@ FAR_TOGETHER: Final = 22 << 20
 # Bytes of a row from which on it goes past the cache though its ends share lines with others. Of
 # tables of 24 MB, rows of 400 bytes took 8.9 ms, of 2.4 kB 3.9, of 6 kB 1.7 and of 10 kB 1.4;
 # stored as usual 1.7, 1.7, 1.7 and 2.6.
-_LONG_ROW: Final = 8000
+LONG_ROW: Final = 8000
 # The same of gathers more than two apart, and how many of their steps at least. Minima of every
 # third of 1.3e6 float64 take 0.64 ms, with 8192 bytes 0.73, and 7 where one line of three is not.
 # Closer ones keep to 2048 bytes: rows walked backwards end there, x[:, ::-1] + 1 takes half.
@@ -97,7 +97,7 @@ def whole_vectors(text: Text, first: str, row: str, size: int) -> str:
     """
     address = text.op(f"ptrtoint ptr {first} to i64", "i")
     whole = starts_at(text, text.i64("or", address, row), size)
-    return text.op(f"or i1 {whole}, {text.op(f'icmp uge i64 {row}, {_LONG_ROW}')}")
+    return text.op(f"or i1 {whole}, {text.op(f'icmp uge i64 {row}, {LONG_ROW}')}")
 
 
 def gather(text: Text, scalar: str, pointers: str, mask: str) -> str:

@@ -90,7 +90,8 @@ def _put_keys(lines: Array, out: Array, has_nan: bool) -> None:
 def _undecided(words: Array, bits: int) -> Array:
     """Which words differ in their places, the last ``bits``, alone from the one before."""
     keys = words >> words.dtype.type(bits)
-    return np.equal(keys[:, 1:], keys[:, :-1])
+    alike: Array = np.equal(keys[:, 1:], keys[:, :-1])
+    return alike
 
 
 def _put_in_order(lines: Array, out: Array, alike: Array, has_nan: bool) -> None:
