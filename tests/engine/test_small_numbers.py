@@ -118,17 +118,35 @@ def test_extremes_and_places_have_the_bits_of_long_ones(x: float) -> None:
                 assert array.compute(on="core").tobytes() == planned(array).tobytes()
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+@pytest.mark.parametrize(
+    "dtype", ["float64", "float32", "int64", "uint64", "int32", "uint8", "int16", "bool"]
+)
 def test_running_sums_of_few_are_those_of_many(dtype: str) -> None:
     rng = np.random.default_rng(3)
     for shape, axis in (((1000,), 0), ((7, 30), 1), ((1,), 0), ((2, 3, 4), None), ((5, 6), 0)):
-        x = (rng.normal(size=shape) * 1e3).astype(dtype)
+        drawn = rng.normal(size=shape) * 1e3
+        x = (drawn if np.dtype(dtype).kind in "fi" else np.abs(drawn)).astype(dtype)
         for held in (x, x[..., 1:]):
             array = sc.asarray(held).cumsum(axis=axis)
             few, again, many = array.compute(on="core"), array.compute(on="core"), planned(array)
             assert few.dtype == many.dtype
             assert few.shape == many.shape
             assert few.tobytes() == again.tobytes() == many.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "int32", "uint8", "bool"])
+def test_running_sums_of_many_are_one_call_on_one_core(dtype: str) -> None:
+    x = (np.random.default_rng(4).random((3, 70_001)) * 200).astype(dtype)
+    array = sc.asarray(x).cumsum(axis=1)
+    one = known.value(array._expr)
+    assert one is not None
+    assert known.value(array._expr, "cores") is None  # threads share them
+    assert one.tobytes() == planned(array).tobytes() == array.compute(on="cores:2").tobytes()
+    if dtype != "float64":
+        np.testing.assert_array_equal(one, x.cumsum(axis=1))
+    assert np.array_equal(sc.asarray(x)[:, ::-1].cumsum(axis=1), x[:, ::-1].cumsum(axis=1)) or (
+        dtype == "float64"
+    )
 
 
 def test_running_sums_of_few_are_one_call() -> None:

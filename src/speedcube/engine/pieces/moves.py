@@ -50,7 +50,7 @@ def passes_the_cache(root: Expr, share: Array, stored: int | None = None) -> boo
     NumPy does not: `insert` of a row into 32 MB takes 2.4 ms by its copies, 2.1 so. Short rows
     are copied sooner: a border round 136,000 rows of 62 takes 13 ms, by kernels 20.
     """
-    if not isinstance(root, Leaf) or isinstance(root.source, Const) or root.strides[-1] != 1:
+    if not isinstance(root, Leaf) or isinstance(root.source, Const) or root.strides[-1:] != (1,):
         return False
     if (share.nbytes if stored is None else stored) < FAR:
         return False

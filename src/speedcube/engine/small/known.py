@@ -114,7 +114,7 @@ def value(root: Expr, rung: str = "core", steps: Made | None = None) -> Any:
     copy = lines_at_once(root) if type(root) is Map else rearranged(root)
     if copy is not None:
         return copy
-    made = sums_of(root) if type(root) is Leaf and type(root.source) is Scanned else None
+    made = sums_of(root, rung) if type(root) is Leaf and type(root.source) is Scanned else None
     if made is None and reads_apart(root):
         return None
     if made is None:

@@ -7,25 +7,38 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...expr.nodes import Leaf, Reduced, Scanned, Stored, c_strides
+from ...expr.nodes import Leaf, Map, Reduced, Scanned, Stored, c_strides
 from ..cpu import address_of
+from ..pieces.moves import window
 from ..scans.call import sums_in_memory
 from ..staging.late import scanned
 from .lengths import MOST_LENGTH
 
-_TAKEN: Final = frozenset(("float64", "float32", "int64"))  # as they are stored
+_TAKEN: Final = frozenset(("float64", "float32", "int64", "uint64"))  # as they are stored
+_WIDE: Final = frozenset(("int64", "uint64"))
+_NARROW: Final = frozenset(("bool", "int8", "int16", "int32", "uint8", "uint16", "uint32"))
+_MOST: Final = 1 << 22  # elements of one call
+_ON_GPU: Final = _TAKEN - {"uint64"}
 
 
-def sums_of(root: Leaf) -> Any:
-    """The value of ``root``, a scan; None where it is not made of lines in memory at once."""
+def sums_of(root: Leaf, rung: str) -> Any:
+    """The value of ``root``, a scan; None where it is not made of lines in memory at once.
+
+    On the ``rung`` cores threads share longer ones.
+    """
     read = _read(root)
     if read is None or read[0].inner:
         return None
     source, arg, array = read
-    results = np.empty(root.shape, source.dtype)
-    if type(array) is not np.ndarray or not 0 < results.size <= MOST_LENGTH:
+    size = math.prod(root.shape)
+    if type(array) is not np.ndarray or not 0 < size <= (_MOST if rung == "core" else MOST_LENGTH):
         return None
-    sums_in_memory(source, address_of(array) + arg.offset * array.itemsize, results)
+    results = np.empty(root.shape, source.dtype)
+    if arg.dtype == source.arg.dtype:
+        sums_in_memory(source, address_of(array) + arg.offset * array.itemsize, results)
+    else:  # narrow integers
+        results[...] = window(arg, array)
+        sums_in_memory(source, address_of(results), results)
     return results
 
 
@@ -33,6 +46,8 @@ def sums_on_gpu(root: Leaf, device: int, stays: bool) -> Any:
     """The same of what lies on GPU ``device``, which is the current one, of any length."""
     read = _read(root)
     if read is None or not read[1].source.on_device or not math.prod(root.shape):  # type: ignore[union-attr]
+        return None
+    if read[1].dtype not in _ON_GPU:
         return None
     import cupy
 
@@ -76,7 +91,12 @@ def _read(root: Leaf) -> tuple[Scanned, Leaf, Any] | None:
     source = root.source
     assert isinstance(source, Scanned)
     arg, shape = source.arg, source.shape
-    if type(arg) is not Leaf or type(arg.source) is not Stored or arg.dtype not in _TAKEN:
+    if type(arg) is Map and arg.op == "cast" and arg.dtype in _WIDE and len(arg.args) == 1:
+        arg = arg.args[0]
+        taken = _NARROW
+    else:
+        taken = _TAKEN
+    if type(arg) is not Leaf or type(arg.source) is not Stored or arg.dtype not in taken:
         return None
     if source.op != "cumsum" or source.initial or source.odd:
         return None
