@@ -89,6 +89,18 @@ def test_no_places_are_made_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen_ones._mask.count == (a > 0).sum()
 
 
+def test_places_that_are_known_do_not_hinder_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = np.random.default_rng(9).normal(size=5000)
+    some = sc.asarray(a)[sc.asarray(a) > 0]
+    assert len(some) == (a > 0).sum()
+    asked = list[int]()
+    monkeypatch.setattr(
+        "speedcube.api.indexing.places.chosen", lambda *all: [asked.append(1), chosen(*all)][1]
+    )
+    np.testing.assert_array_equal(some.compute(on="core"), a[a > 0])
+    assert asked == [1]
+
+
 def test_the_mask_is_computed_once() -> None:
     """Values are read when they are computed, as always; which they are is known from then on."""
     a = np.arange(6000.0)

@@ -172,8 +172,11 @@ class Mask:
     def flat(self) -> Array:
         """The positions, in C order, of the elements that are true: int64, in memory."""
         if self._flat is None:
-            leaf, gpu = leaf_of(_flat_nonzero(self.bools()))
-            self._flat, self._bools = Array(leaf, gpu=gpu), None
+            bools = self.bools()
+            leaf, gpu = leaf_of(_flat_nonzero(bools))
+            self._flat = Array(leaf, gpu=gpu)
+            if not isinstance(bools, np.ndarray):
+                self._bools = None  # nobody asks for it again
         return self._flat
 
     @property
@@ -192,7 +195,9 @@ class Mask:
         And where it is no thread of this process that computes.
         """
         held = in_order(values._expr)
-        if held is None or held.shape != self.array.shape or self._flat is not None:
+        if held is None or held.shape != self.array.shape:
+            return None
+        if self._flat is not None and self._bools is None:
             return None
         if active() is not None or not is_choosable(held):
             return None
