@@ -20,6 +20,7 @@ Array: TypeAlias = NDArray[Any]
 
 EVEN: Final = "even"  # of the options of a "count" of doubles by their bins
 _BY_DIGITS: Final = 1 << 9  # elements of a line of one or two bytes each that are sorted by digits
+_AS_WORDS: Final = 10  # elements of a line of bytes that are sooner sorted as words
 _COUNTED: Final = 1 << 6  # bytes of a line that NumPy sorts in less time by counting
 
 
@@ -77,7 +78,7 @@ def put_in_order(lines: Array) -> None:
     """
     if lines.dtype != np.float16:
         by_digits = lines.dtype.itemsize <= 2 and lines.shape[-1] >= _BY_DIGITS
-        if lines.dtype.itemsize == 1 and not by_digits:
+        if lines.dtype.itemsize == 1 and not by_digits and lines.shape[-1] >= _AS_WORDS:
             wide = lines.astype(np.int16)
             wide.sort(axis=-1)
             lines[...] = wide
