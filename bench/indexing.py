@@ -222,10 +222,10 @@ def disjoint(assign: Callable[[Any, int, Iterable[int]], None], repeats: int) ->
     """Seconds that k assignments to disjoint slices take, with what is computed then.
 
     And the least over that of one: of one slice that is as large as all of them, and of the middle
-    one of them; of the latter also NumPy's, in a copy. Forty are computed at the end; of more,
-    forty in between.
+    one of them; of the latter also NumPy's, in a copy, and ours without what it takes to assign.
     """
     times = {(count, one): list[float]() for count in COUNTS for one in (False, True)}
+    computed = {which: list[float]() for which in times}
     theirs = {which: list[float]() for which in times}
     for _ in range(repeats + 3):
         for (count, one), seconds in times.items():
@@ -233,22 +233,27 @@ def disjoint(assign: Callable[[Any, int, Iterable[int]], None], repeats: int) ->
             built = sc.asarray(A) + 0
             began = time.process_time()
             assign(built, count, which)
+            assigned = time.process_time()
             built.compute()
             middle = time.process_time()
             assign(A.copy(), count, which)
             theirs[count, one].append(time.process_time() - middle)
             seconds.append(middle - began)
-    best, numpys = ({k: min(some) for k, some in of.items()} for of in (times, theirs))
-    of_all = {str(n): round(best[n, False] / best[1, False], 3) for n in COUNTS}
-    of_them = {str(n): round(best[n, False] / best[n, True], 3) for n in COUNTS}
-    of_numpys = {str(n): round(numpys[n, False] / numpys[n, True], 3) for n in COUNTS}
+            computed[count, one].append(middle - assigned)
+    best = {which: min(some) for which, some in times.items()}
     return {
         "seconds": {str(n): times[n, False] for n in COUNTS},
         "seconds of one of them": {str(n): times[n, True] for n in COUNTS},
-        "over one": of_all,
-        "over one of them": of_them,
-        "NumPy's over one of them": of_numpys,
+        "over one": {str(n): round(best[n, False] / best[1, False], 3) for n in COUNTS},
+        "over one of them": over_one_of_them(times),
+        "computed, over one of them": over_one_of_them(computed),
+        "NumPy's over one of them": over_one_of_them(theirs),
     }
+
+
+def over_one_of_them(times: dict[tuple[int, bool], list[float]]) -> dict[str, float]:
+    """By how many slices, the least time of all over that of one of them."""
+    return {str(n): round(min(times[n, False]) / min(times[n, True]), 3) for n in COUNTS}
 
 
 def main() -> None:
@@ -266,6 +271,7 @@ def main() -> None:
         for name, found in apart.items():
             print(f"slices of {name}, over one:", found["over one"])
             print(f"    over one of them: {found['over one of them']}")
+            print(f"    only computed: {found['computed, over one of them']}")
             print("    NumPy's:", found["NumPy's over one of them"])
     if options.json:
         text = {

@@ -82,13 +82,14 @@ class _InPlace:
 
     def make(self, low: int, high: int) -> None:
         """Its rows from ``low`` to ``high`` of the results."""
-        low, high = max(low, self.first) - self.origin, min(high, self.end) - self.origin
-        share = self.share[low:high]
+        origin, call = self.origin, self.call
+        low = (low if low > self.first else self.first) - origin
+        high = (high if high < self.end else self.end) - origin
+        share = self.share if high - low == len(self.share) else self.share[low:high]
         if self.values is not None:
             copied(self.values[low:high] if self.values.ndim else self.values, share, _STOP)
             return
-        call = self.call
-        if call is None or not (self.any or (low, high) == (0, self.made)):
+        if call is None or not (self.any or (low == 0 and high == self.made)):
             call, low = called(rows_of(self.expr, low, high)), 0
         if call is None:
             raise PlannedError
