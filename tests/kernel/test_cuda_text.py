@@ -211,6 +211,8 @@ EXPRESSIONS: dict[str, Callable[[], sc.Array]] = {
     "remainder": lambda: _pairs(lambda a, b: a % b),
     "float32 remainder": lambda: _pairs(lambda a, b: a % b, "float32"),
     "remainders of large quotients": lambda: _x() % _x()[::-1, ::-1],
+    "integers by one": lambda: sum(_ints("int16") // sc.array(np.int16(d)) for d in (-7, -1, 0, 9)),
+    "int32 by one": lambda: _ints("int32") // -7 + _ints("int32") % 9 + _ints("int32") // -1,
     "large quotients": lambda: _x() // _x()[::-1, ::-1],
     "float32, large quotients": lambda: _x("float32") // 1e-9 + _x("float32") % -1e-9,
     "minimum, maximum": lambda: _pairs(sc.minimum) + _pairs(sc.maximum),

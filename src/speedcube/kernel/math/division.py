@@ -35,6 +35,8 @@ def remainder(b: Builder, x: Value, y: Value) -> Value:
 
 def _integers(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
     """Quotient and remainder; by zero both are 0."""
+    if dtypes.itemsize(x.type) < 8 and _uniform(b, y):
+        return _by_one(b, x, y)
     zero, one = b.const(0, x.type), b.const(1, x.type)
     by_zero = y.compare("eq", zero)
     divisor = b.select(by_zero, one, y)
@@ -50,6 +52,37 @@ def _integers(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
         adjust = b.select(r.compare("ne", zero), b.select(opposite, one, zero), zero)
         q, r = q - adjust, b.select(adjust.compare("ne", zero), r + y, r)
     return b.select(by_zero, zero, q), b.select(by_zero, zero, r)
+
+
+def _uniform(b: Builder, y: Value) -> bool:
+    """Whether every element has the same ``y``."""
+    return b.instrs[y.id].op in ("const", "param")
+
+
+def _by_one(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
+    """The same by one divisor: its reciprocal is computed once, and a product takes a division.
+
+    Half a step further from zero in the divisor's direction, (x + 1/2) / y is 1/2 / y or more away
+    from whole numbers. Of x below 2**p, where floats have 2p + 2 digits or more (24 for p = 8 and
+    16 alike: 2**(16 - 23) < 1/2), the two roundings move it by less.
+    """
+    wide = dtypes.itemsize(x.type) == 4
+    floating = "float64" if wide else "float32"
+    zero, half = b.const(0, x.type), b.const(0.5, floating)
+    by_zero, divisor = y.compare("eq", zero), y.cast(floating)
+    if x.type in dtypes.SIGNED:
+        half = b.select(y.compare("lt", zero), -half, half)
+    reciprocal = b.emit("div", floating, b.const(1.0, floating), divisor)
+    reciprocal = b.select(by_zero, b.const(0.0, floating), reciprocal)  # so are quotients
+    q = b.unary("floor", (x.cast(floating) + half) * reciprocal)
+    if not wide:
+        q = q.cast("int32").cast(x.type)  # least / -1 wraps
+    elif x.type in dtypes.SIGNED:  # and is none of int32
+        minus = y.compare("eq", b.const(-1, x.type))
+        q = b.select(minus, -x, b.select(minus, b.const(0.0, floating), q).cast(x.type))
+    else:
+        q = q.cast(x.type)
+    return q, b.select(by_zero, zero, x - q * y)
 
 
 def gcd(b: Builder, x: Value, y: Value) -> Value:
