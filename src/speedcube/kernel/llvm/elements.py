@@ -42,7 +42,7 @@ NEAR: Final = 3 << 20  # bytes that are read, up to which they and what is store
 _LEAST_STORE: Final = 32  # bytes of a vector that does
 
 
-def _size(leaf: LeafCode) -> int:
+def size_of(leaf: LeafCode) -> int:
     """Bytes of an element of a stored leaf."""
     return ALIGN["i8" if leaf.dtype == "bool" else SCALAR[leaf.dtype]]
 
@@ -121,7 +121,7 @@ class Elements:
         for k, leaf in enumerate(self.program.leaves):
             if leaf.kind != "stored" or leaf.mode not in ("unit", "strided"):
                 continue
-            row, step = t.i64("mul", self.leaf_word(k, self.outer), _size(leaf)), self.strides[k]
+            row, step = t.i64("mul", self.leaf_word(k, self.outer), size_of(leaf)), self.strides[k]
             short = t.op(f"icmp ule i64 {row}, {t.i64('mul', step, _SHORT_ROW)}")
             short = t.op(f"or i1 {short}, {deep}")
             below, beside = t.i64("mul", row, rows), t.i64("mul", step, _SOON)
@@ -141,8 +141,8 @@ class Elements:
                 step = self.leaf_word(k, loop)
                 with t.when(t.op(f"icmp slt i64 {step}, 0")):
                     place = t.i64("add", t.i64("add", tile.positions[k], step), j)
-                    bytes_ = t.i64("mul", place, _size(leaf))
-                    prefetch(t, self.pointer(k), t.lanes * _size(leaf), bytes_)
+                    bytes_ = t.i64("mul", place, size_of(leaf))
+                    prefetch(t, self.pointer(k), t.lanes * size_of(leaf), bytes_)
 
     def look_ahead_in_cache(self) -> None:
         """Where elements go straight from memory to memory: look ahead if all of them are near.
@@ -150,18 +150,18 @@ class Elements:
         Else what is asked for early takes the place of what is about to be read.
         """
         t, leaves = self.text, enumerate(self.program.leaves)
-        sizes = {k: _size(leaf) for k, leaf in leaves if _streamed(leaf)}
+        sizes = {k: size_of(leaf) for k, leaf in leaves if _streamed(leaf)}
         self.data = {k: self.pointer(k) for k in sizes}
         if sizes and self.style.asks:
             self.near = t.op(f"icmp ule i64 {self.elements()}, {NEAR // sum(sizes.values())}")
 
     def pass_the_cache(self) -> None:
         """Where so many elements are stored that they would fill it, and vectors are long."""
-        t, size = self.text, self.stored_size()
+        t, size = self.text, self.storedsize_of()
         if t.lanes * size >= _LEAST_STORE:
             most = FAR // size
             if not self.outer:  # else a row may be read again and again
-                each = size + sum(_size(leaf) for leaf in self.program.leaves if _streamed(leaf))
+                each = size + sum(size_of(leaf) for leaf in self.program.leaves if _streamed(leaf))
                 most = min(most, FAR_TOGETHER // each)
             self.far = t.op(f"icmp uge i64 {self.elements()}, {most}")
             if self.outer:
@@ -176,7 +176,7 @@ class Elements:
         rows, steps = (t.i64("sub", self.word(k + 1), self.word(k)) for k in (0, 4))
         return t.i64("mul", rows, steps)
 
-    def stored_size(self) -> int:
+    def storedsize_of(self) -> int:
         """Bytes of an element that is stored."""
         sink = self.program.sink
         return ALIGN["i8" if sink.dtype == "bool" else SCALAR[sink.dtype]]
@@ -282,7 +282,7 @@ class Elements:
 
     def far_end(self, tile: Tile, whole: str) -> str:
         """Where the elements end that are stored past the cache: vectors have to be aligned."""
-        t, size = self.text, self.stored_size()
+        t, size = self.text, self.storedsize_of()
         first = t.at("%out", tile.out, f"[{size} x i8]")
         beside = starts_at(t, t.op(f"ptrtoint ptr {first} to i64", "i"), t.lanes * size)
         passes = t.op(f"and i1 {self.far}, {beside}")
