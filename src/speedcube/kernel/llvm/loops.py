@@ -34,7 +34,7 @@ _ALIGNED: Final = 1500
 # Of rows with gaps between them: bytes that are asked for before they are read, bytes of those that
 # are, and bytes of all that are left to lie in the cache. 200,000 rows of 17 float64 out of tables
 # twice as wide: 6 to 10 ms without, 2.2 with 512 bytes, 1.6 with 4096, 1.7 with 8192.
-_ROWS_AHEAD: Final = 4096
+ROWS_AHEAD: Final = 4096
 _SPAN: Final = 8192
 _LARGE: Final = 1 << 17
 
@@ -89,6 +89,45 @@ class Nest:
             ]
         return bases
 
+    def rows_to_come(self, most: int = _SPAN) -> list[Row]:
+        """Of each leaf whose rows do not follow one another what is asked for some rows before.
+
+        Processors foresee the next line of memory, not the next row beyond a gap, and the steps
+        from row to row leave them too few reads to wait for at once. Of more than ``most`` bytes
+        so many at once would wait for one another.
+        """
+        t, elements = self.text, self.elements
+        kept, reduced, steps = (
+            t.i64("sub", elements.word(k + 1), elements.word(k)) for k in (0, 2, 4)
+        )
+        every, found = t.i64("mul", t.i64("mul", kept, reduced), steps), []
+        for k, leaf in enumerate(self.program.leaves):
+            if leaf.kind != "stored" or leaf.mode not in ("unit", "strided"):
+                continue
+            size = size_of(leaf)
+            step = t.i64("mul", elements.leaf_word(k, elements.outer), size)
+            span = t.i64("mul", t.i64("mul", steps, elements.strides[k]), size)
+            few = t.op(f"icmp ult i64 {t.i64('sub', span, 1)}, {most}")  # and none backwards
+            many = t.op(f"icmp uge i64 {every}, {_LARGE // size}")
+            there = t.op(f"select i1 {few}, i64 {span}, i64 {most}")
+            ahead = t.i64("mul", step, t.i64("add", t.i64("udiv", str(ROWS_AHEAD), there), 1))
+            follow = t.op(f"icmp eq i64 {step}, {span}")
+            none = t.op(f"or i1 {follow}, {t.op(f'xor i1 {few}, true')}")
+            none = t.op(f"or i1 {none}, {t.op(f'xor i1 {many}, true')}")
+            found.append(Row(k, size, span, t.op(f"select i1 {none}, i64 0, i64 {ahead}", "i")))
+        return found
+
+    def ask_for_row(self, row: Row, place: str) -> None:
+        """Ask for the lines of memory of the row that is to come after the one at ``place``."""
+        t, elements = self.text, self.elements
+        with t.when(t.op(f"icmp ne i64 {row.ahead}, 0")):
+            skipped = t.i64("mul", elements.word(4), elements.strides[row.leaf])
+            data = t.op(f"ptrtoint ptr {elements.pointer(row.leaf)} to i64", "i")
+            here = t.i64("add", data, t.i64("mul", t.i64("add", place, skipped), row.size))
+            first = t.i64("add", here, row.ahead)
+            with t.loop(t.i64("and", first, -LINE), t.i64("add", first, row.span), LINE) as line:
+                fetch(t, t.op(f"inttoptr i64 {line} to ptr"))
+
     def aligned_rows(self, at: list[str], rows: str) -> str:
         """Rows to take so that the next tile starts at a segment of the first segment leaf."""
         t = self.text
@@ -130,41 +169,6 @@ class Loops(Nest):
         exact = any(sink.kind == "exact" for sink in program.sink.sinks)
         support = [LIMBS_ADD] if exact else []
         return function(t, ("geometry", "buffers", "params", "scratch", "out"), support)
-
-    def rows_to_come(self) -> list[Row]:
-        """Of each leaf whose rows do not follow one another what is asked for some rows before.
-
-        Processors foresee the next line of memory, not the next row beyond a gap, and the steps
-        from row to row leave them too few reads to wait for at once.
-        """
-        t, elements = self.text, self.elements
-        steps, found = t.i64("sub", elements.word(5), elements.word(4)), []
-        for k, leaf in enumerate(self.program.leaves):
-            if leaf.kind != "stored" or leaf.mode not in ("unit", "strided"):
-                continue
-            size = size_of(leaf)
-            step = t.i64("mul", elements.leaf_word(k, elements.outer), size)
-            span = t.i64("mul", t.i64("mul", steps, elements.strides[k]), size)
-            few = t.op(f"icmp ult i64 {t.i64('sub', span, 1)}, {_SPAN}")  # and none backwards
-            many = t.op(f"icmp uge i64 {elements.elements()}, {_LARGE // size}")
-            there = t.op(f"select i1 {few}, i64 {span}, i64 {_SPAN}")
-            ahead = t.i64("mul", step, t.i64("add", t.i64("udiv", str(_ROWS_AHEAD), there), 1))
-            follow = t.op(f"icmp eq i64 {step}, {span}")
-            none = t.op(f"or i1 {follow}, {t.op(f'xor i1 {few}, true')}")
-            none = t.op(f"or i1 {none}, {t.op(f'xor i1 {many}, true')}")
-            found.append(Row(k, size, span, t.op(f"select i1 {none}, i64 0, i64 {ahead}", "i")))
-        return found
-
-    def ask_for_row(self, row: Row, place: str) -> None:
-        """Ask for the lines of memory of the row that is to come after the one at ``place``."""
-        t, elements = self.text, self.elements
-        with t.when(t.op(f"icmp ne i64 {row.ahead}, 0")):
-            skipped = t.i64("mul", elements.word(4), elements.strides[row.leaf])
-            data = t.op(f"ptrtoint ptr {elements.pointer(row.leaf)} to i64", "i")
-            here = t.i64("add", data, t.i64("mul", t.i64("add", place, skipped), row.size))
-            first = t.i64("add", here, row.ahead)
-            with t.loop(t.i64("and", first, -LINE), t.i64("add", first, row.span), LINE) as line:
-                fetch(t, t.op(f"inttoptr i64 {line} to ptr"))
 
     def tiles(self, bases: list[str]) -> None:
         """Tile after tile of the row that begins at ``bases``."""
