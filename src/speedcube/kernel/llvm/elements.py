@@ -82,11 +82,11 @@ class Elements:
         self.ahead: dict[int, str] = {}  # bytes from what is read of a leaf to what is asked for
         self.multiples = [self.text.multiples(stride) for stride in self.strides]
         self.data: dict[int, str] = {}  # where leaves lie, as far as it is read once, too
-        self.usual = str(AHEAD)  # the same of other leaves
-        self.nearness = NEAREST  # the cache that this comes to
+        self.usual, self.nearness = str(AHEAD), NEAREST  # of other leaves, and into which cache
         self.near = ""  # whether to look ahead; no name: always
         self.far = ""  # whether stores go past the cache; no name: never
-        self.looks, self.passes = True, False  # in the loop that is written
+        # In the loop that is written; of rows see `rows_to_come`.
+        self.looks, self.passes = not (program.streams and self.outer), False
         if program.streams:
             self.look_ahead_in_cache()
             self.pass_the_cache()
@@ -152,7 +152,7 @@ class Elements:
         t, leaves = self.text, enumerate(self.program.leaves)
         sizes = {k: size_of(leaf) for k, leaf in leaves if _streamed(leaf)}
         self.data = {k: self.pointer(k) for k in sizes}
-        if sizes and self.style.asks:
+        if sizes and self.style.asks and not self.outer:
             self.near = t.op(f"icmp ule i64 {self.elements()}, {NEAR // sum(sizes.values())}")
 
     def pass_the_cache(self) -> None:
@@ -250,7 +250,7 @@ class Elements:
 
         Where processors have to be asked, and where it does not lie behind.
         """
-        if self.looks and (self.style.asks or k in self.ahead):
+        if self.looks and not self.passes and (self.style.asks or k in self.ahead):
             prefetch(self.text, pointer, size, self.ahead.get(k, self.usual), self.nearness)
 
     def element_loop(self, tile: Tile, consume: Consume, body: Body | None = None) -> None:
@@ -264,10 +264,10 @@ class Elements:
         # Loops of their own: instructions are what their speed depends on.
         far = self.far_end(tile, whole) if self.far else "0"
         if self.far:
-            self.looks, self.passes = False, True
+            self.passes = True
             with t.loop(0, far, t.lanes) as j:
                 consume(self.element(tile, j, None, body), j, None)
-            self.looks, self.passes = True, False
+            self.passes = False
         with t.loop(far, near, t.lanes) as j:
             consume(self.element(tile, j, None, body), j, None)
         if self.near:
