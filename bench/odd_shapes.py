@@ -124,6 +124,15 @@ IN_MEMORY: Final[dict[str, Callable[..., Any]]] = {
     "3e6 numbers: all but one in a hundred": lambda m, v: v.long[v.long > -2.33],
     "int64, a million: cumsum": lambda m, v: m.cumsum(v.whole.reshape(-1)[:1_000_000]),
     "(1000, 100): take of rows": lambda m, v: m.take(v.table[:1000], v.few, axis=0),
+    "17 columns of (200000, 34): + 1": lambda m, v: v.wide[:, 8:25] + 1,
+    "17 columns of (200000, 34): max": lambda m, v: v.wide[:, 8:25].max(),
+    "17 columns of (200000, 34): sum": lambda m, v: v.wide[:, 8:25].sum(),
+    "17 columns of (200000, 34): max(axis=1)": lambda m, v: v.wide[:, 8:25].max(axis=1),
+    "24 columns of (40000, 48): * 2": lambda m, v: v.wide[:40_000, :24] * 2,
+    "every other row of (32000, 30): + 1": lambda m, v: v.wide[:64_000:2, :30] + 1,
+    "bytes, 17 columns of (200000, 34): + 1": lambda m, v: v.wide1[:, 8:25] + np.uint8(1),
+    "int16, a million: // 3": lambda m, v: v.short // 3,
+    "int32, a million: // 10": lambda m, v: v.whole.reshape(-1)[:1_000_000].astype("int32") // 10,
     "(1000, 100): rows through a mask": lambda m, v: v.table[:1000][v.table[:1000, 0] > 0],
 }
 
@@ -148,6 +157,9 @@ def in_memory() -> list[Odd]:
         "lines": draw.normal(size=(20_000, 136)),
         "whole": draw.integers(0, 1000, (20_000, 136)),
         "image": draw.integers(0, 256, (7500, 212), "uint8"),
+        "wide": draw.normal(size=(200_000, 34)),
+        "wide1": draw.integers(0, 200, (200_000, 34), "uint8"),
+        "short": draw.integers(-999, 999, 1_000_000, "int16"),
         "long": draw.normal(size=3_000_000),
     }
     places = {
