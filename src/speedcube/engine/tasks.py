@@ -16,7 +16,7 @@ from ..plan.regions import Region, folds_across, regions_of
 from ..plan.stages import Part, Stage
 from . import cpu
 from .boxes import Stop
-from .finished import along, near
+from .finished import along, near, pairs
 from .finished import cpu as finished_cpu
 from .finished.near import Partial
 from .ordering.elements import AllElements
@@ -150,6 +150,10 @@ class Worker:
         if self.device is None and (folded := prepare_folded(stage, part)) is not None:
             found = finished_cpu.run_folded(folded, inputs, self.stop, stage.dtype, out)
             return found.reshape(shape)
+        if self.device is None:
+            paired = pairs.run_pairs(stage, part, inputs, self.stop, out)
+            if paired is not None:
+                return paired.reshape(shape)
         many = prepare_many(stage, part, self.device is not None)
         if many and (results := self.finished(stage, part, many, inputs, out)) is not None:
             return results.reshape(shape)  # type: ignore[no-any-return]

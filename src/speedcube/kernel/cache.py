@@ -68,7 +68,7 @@ _PRINTERS: Final = {
     "llvm/grouping/program llvm/hooks llvm/loops "
     "llvm/many/adding "
     "llvm/many/blocks llvm/many/columns llvm/many/doubles "
-    "llvm/many/finish llvm/many/integers llvm/many/nest llvm/many/onto llvm/many/quick "
+    "llvm/many/finish llvm/many/integers llvm/many/nest llvm/many/onto llvm/many/pairs llvm/many/quick "
     "llvm/many/rows llvm/many/short llvm/many/singles llvm/many/sums llvm/memory "
     "llvm/nests/columns llvm/nests/rows llvm/nests/together "
     "llvm/ordering/choose llvm/ordering/even llvm/ordering/packed llvm/ordering/part "

@@ -1,0 +1,236 @@
+"""Exact sums of the rounded products of all pairs of rows, as of a covariance, by blocks of both.
+
+A kernel that takes a result after the other reads two elements for each product. Of blocks of rows
+each element that is loaded is used several times, and where both sides are the same rows, each pair
+is made once. The sums are exact and rounded once, so they have the bits of any other order.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import platform
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from ...dataclass import dataclass
+from ...expr.nodes import Expr, Leaf, Map, Reduced, StageResult
+from ...expr.sources.read import Stored
+from ...kernel.llvm.many.pairs import COLUMNS, ROWS, UNCERTAIN, WORDS, anchors_at, scratch_length
+from ...kernel.llvm.simd import targets
+from ...kernel.orders import RowPairs
+from ...plan.stages import Part, Stage
+from ..boxes import Stop
+from ..cpu import address_of, host_array, scratch_address
+from ..ordering.fixed import compiled
+from .cpu import failed_places, repaired
+
+Array: TypeAlias = NDArray[Any]
+_LANES: Final = {"avx512": 8, "avx2": 4, "plain": 2}
+_STRETCH: Final = 1 << 16  # columns of a block in one call: some hundredths of a second
+_MOST_LEFT: Final = 1 / 16  # results that records make; of more all are made in another way
+_LEAST: Final = 1 << 14  # products that are worth more than the call
+_RANGE: Final = 400  # binades from 1 within which no product and no error leaves a double's range
+_Words: Final = ctypes.c_int64 * WORDS
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows of doubles in memory: distances count elements."""
+
+    source: Any
+    offset: int
+    count: int
+    columns: int
+    by_row: int
+    by_column: int
+
+    def array(self, inputs: Mapping[int, Array]) -> Array | None:
+        """Them, where they lie as they are described; else None."""
+        source = self.source
+        found = inputs.get(id(source))
+        if found is None:
+            if not isinstance(source, Stored) or source.on_device:
+                return None
+            found = host_array(source)
+        if not (isinstance(found, np.ndarray) and found.flags.c_contiguous and found.flags.aligned):
+            return None
+        first = found.reshape(-1)[self.offset :]
+        shape, strides = (self.count, self.columns), (8 * self.by_row, 8 * self.by_column)
+        return as_strided(first, shape, strides, writeable=False)
+
+
+def run_pairs(
+    stage: Stage, part: Part, inputs: Mapping[int, Array], stop: Stop, out: Any
+) -> Array | None:
+    """The results of ``part``; None: they are made in another way."""
+    sides = _sides(stage, part)
+    if sides is None:
+        return None
+    left, right = sides
+    arrays = left.array(inputs), right.array(inputs)
+    if arrays[0] is None or arrays[1] is None:
+        return None
+    fits = isinstance(out, np.ndarray) and out.dtype == "float64" and out.flags.c_contiguous
+    results = out.reshape(-1) if fits else np.empty(left.count * right.count)
+    pairs = _Pairs(arrays[0], arrays[1], results, _first_of_left(left, right))
+    pairs.run(stop)
+    if not pairs.failures:
+        return results
+    failed = failed_places(results, "float64", pairs.failures)
+    if len(failed) > _MOST_LEFT * len(results):
+        return None
+    return repaired(stage, part, inputs, stop, results, failed)
+
+
+def _sides(stage: Stage, part: Part) -> tuple[_Rows, _Rows] | None:
+    """The rows whose products ``part`` sums; None where it is something else."""
+    source, root = stage.source, part.root
+    if not isinstance(source, Reduced) or (source.op, source.dtype) != ("sum", "float64"):
+        return None
+    if stage.axes != (2,) or part.extra or len(root.shape) != 3:
+        return None
+    if not isinstance(root, Map) or root.op != "multiply" or root.dtype != "float64":
+        return None
+    if min(root.shape) < 2 or math.prod(root.shape) < _LEAST:
+        return None
+    first, second = (_rows_of(leaf) for leaf in root.args)
+    if first is None or second is None:
+        return None
+    axes = first[0], second[0]
+    if axes == (0, 1):
+        return first[1], second[1]
+    return (second[1], first[1]) if axes == (1, 0) else None
+
+
+def _rows_of(leaf: Expr) -> tuple[int, _Rows] | None:
+    """The axis along which ``leaf`` has rows, repeated along the other, and these."""
+    if not isinstance(leaf, Leaf) or not isinstance(leaf.source, (Stored, StageResult)):
+        return None
+    along, across, by_column = leaf.strides
+    if leaf.source.dtype != "float64" or (along != 0) == (across != 0) or min(leaf.strides) < 0:
+        return None
+    axis = 0 if along else 1
+    columns = leaf.shape[2]
+    rows = _Rows(leaf.source, leaf.offset, leaf.shape[axis], columns, along or across, by_column)
+    return axis, rows
+
+
+def _first_of_left(left: _Rows, right: _Rows) -> int | None:
+    """The number that the first left row has among the right ones; None where it is none."""
+    if left.source is not right.source:
+        return None
+    if (left.by_row, left.by_column) != (right.by_row, right.by_column):
+        return None
+    first, rest = divmod(left.offset - right.offset, left.by_row)
+    return None if rest or first < 0 or first + left.count > right.count else first
+
+
+class _Pairs:
+    """Sums of products of ``left`` and ``right`` rows; ``own``: where the left ones are right."""
+
+    def __init__(self, left: Array, right: Array, results: Array, own: int | None) -> None:
+        self.left, self.right, self.own = left, right, own
+        self.columns = left.shape[1]
+        target = targets()[0]
+        self.lanes = _LANES[target]
+        fused = target != "plain" or platform.machine() in ("aarch64", "arm64")
+        self.kernel = compiled(RowPairs(self.lanes, fused))
+        length = scratch_length(self.lanes)
+        self.scratch = scratch_address(8 * length)
+        doubles = (ctypes.c_double * length).from_address(self.scratch)
+        self.anchors: Array = np.frombuffer(doubles)[anchors_at(self.lanes) :]
+        self.out, self.results = address_of(results), results
+        self.words, self.failures = _Words(), 0
+
+    def run(self, stop: Stop) -> None:
+        """All results."""
+        sizes, error = self._bounds()
+        self.anchors[2 * ROWS] = error
+        for i, i_end in _blocks(0, len(self.left)):
+            self.anchors[: i_end - i] = sizes[0][i:i_end]
+            for j, j_end in self._right_blocks():
+                own = None if self.own is None else self.own
+                inside = own is not None and own <= j < own + len(self.left)
+                if inside and j < i + (own or 0):
+                    continue  # turned round from there
+                self.anchors[ROWS : ROWS + j_end - j] = sizes[1][j:j_end]
+                self._block((i, i_end), (j, j_end), inside, stop)
+                if stop.is_set():
+                    return
+                if stop.counts:
+                    stop.points += (i_end - i) * (j_end - j) * self.columns
+
+    def _right_blocks(self) -> Iterator[tuple[int, int]]:
+        """Blocks of right rows; those that are left rows, too, are blocks of the same rows."""
+        cuts = {0, len(self.right)}
+        if self.own is not None:
+            cuts |= {self.own, self.own + len(self.left)}
+        for start, end in pairwise(sorted(cuts)):
+            yield from _blocks(start, end)
+
+    def _block(
+        self, rows: tuple[int, int], columns: tuple[int, int], inside: bool, stop: Stop
+    ) -> None:
+        """The results of a block of each side."""
+        width, (i, i_end), (j, j_end) = len(self.right), rows, columns
+        left, right = self.left[i:], self.right[j:]
+        at = i * width + j
+        turned = 0
+        if inside:
+            assert self.own is not None
+            turned = (j - self.own) * width + i + self.own - at
+        same = inside and j - (self.own or 0) == i
+        distances = [step // 8 for one in (left, right) for step in one.strides]
+        ends = self.columns
+        for first in range(0, ends, _STRETCH):
+            last = min(first + _STRETCH, ends)
+            state = same, first == 0, last == ends, width, 1, inside, turned, 0
+            self.words[:] = [i_end - i, j_end - j, first, last, *distances, *state]
+            self.kernel.function(
+                ctypes.addressof(self.words),
+                left.__array_interface__["data"][0],
+                right.__array_interface__["data"][0],
+                self.scratch,
+                self.out + 8 * at,
+            )
+            self.failures += self.words[UNCERTAIN]
+            if stop.is_set():
+                return
+
+    def _bounds(self) -> tuple[tuple[Array, Array], float]:
+        """What the anchors of both sides are, and the error of a sum in units of an anchor.
+
+        Let N be the elements that a lane takes, at most. An anchor is 1.5 * 2**k where 2**k is
+        more than 8 * N times any product, so the unit is 2**(k - 52), totals keep their binade and
+        the lanes' sum of them is exact. In a block a rest takes S elements, of 0.6 units at most:
+        what is rounded away of it is below 2**-53 * 0.6 * (S + 2)**2 / 2 units. The lanes' rests
+        are below a unit each when they are added up.
+        """
+        lanes, columns = self.lanes, self.columns
+        blocks = -(-columns // COLUMNS)
+        most = -(-min(columns, COLUMNS) // lanes)
+        room = math.frexp(8.0 * (columns // lanes + 1 + blocks))[1]
+        error = (blocks * lanes * (most + 2) ** 2 + 2 * lanes**2) * 2.0**-105
+        right = _powers(self.right)
+        own = self.own
+        left = _powers(self.left) if own is None else right[own : own + len(self.left)]
+        return (left * 1.5 * 2.0**room, right), error
+
+
+def _blocks(start: int, end: int) -> Iterator[tuple[int, int]]:
+    for first in range(start, end, ROWS):
+        yield first, min(first + ROWS, end)
+
+
+def _powers(rows: Array) -> Array:
+    """Powers of two above the magnitudes of ``rows``; NaN where sums of these are not certain."""
+    most = np.maximum(rows.max(1), -rows.min(1))
+    _, binades = np.frexp(most)
+    usual = (np.abs(binades) < _RANGE) & (most > 0) & (most < math.inf)
+    return np.where(usual, np.ldexp(1.0, binades), math.nan)
