@@ -69,7 +69,7 @@ _PRINTERS: Final = {
     "llvm/many/adding "
     "llvm/many/blocks llvm/many/columns llvm/many/doubles "
     "llvm/many/finish llvm/many/integers llvm/many/nest llvm/many/onto llvm/many/pairs llvm/many/quick "
-    "llvm/many/rows llvm/many/short llvm/many/singles llvm/many/sums llvm/memory "
+    "llvm/many/rows llvm/many/short llvm/many/singles llvm/many/sizes llvm/many/sums llvm/memory "
     "llvm/nests/columns llvm/nests/rows llvm/nests/together "
     "llvm/ordering/choose llvm/ordering/even llvm/ordering/packed llvm/ordering/part "
     "llvm/ordering/radix llvm/ordering/sieve llvm/ordering/slide llvm/ordering/table "

@@ -59,3 +59,8 @@ class RowPairs:
 
     lanes: int
     fused: bool
+
+
+@dataclass(frozen=True)
+class RowSizes:
+    """A kernel that finds the greatest and the least magnitude of each row of doubles."""

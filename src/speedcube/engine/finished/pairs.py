@@ -23,7 +23,7 @@ from ...expr.nodes import Expr, Leaf, Map, Reduced, StageResult
 from ...expr.sources.read import Stored
 from ...kernel.llvm.many.pairs import COLUMNS, ROWS, UNCERTAIN, WORDS, anchors_at, scratch_length
 from ...kernel.llvm.simd import targets
-from ...kernel.orders import RowPairs
+from ...kernel.orders import RowPairs, RowSizes
 from ...plan.stages import Part, Stage
 from ..boxes import Stop
 from ..cpu import address_of, host_array, scratch_address
@@ -36,7 +36,9 @@ _STRETCH: Final = 1 << 16  # columns of a block in one call: some hundredths of 
 _MOST_LEFT: Final = 1 / 16  # results that records make; of more all are made in another way
 _LEAST: Final = 1 << 14  # products that are worth more than the call
 _RANGE: Final = 400  # binades from 1 within which no product and no error leaves a double's range
+_INFINITE: Final = 0x7FF << 52  # the bits of an infinity
 _Words: Final = ctypes.c_int64 * WORDS
+_SizeWords: Final = ctypes.c_int64 * 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +142,7 @@ class _Pairs:
         target = targets()[0]
         self.lanes = _LANES[target]
         fused = target != "plain" or platform.machine() in ("aarch64", "arm64")
-        self.kernel = compiled(RowPairs(self.lanes, fused))
+        self.kernel, self.sizes = compiled(RowPairs(self.lanes, fused)), compiled(RowSizes())
         length = scratch_length(self.lanes)
         self.scratch = scratch_address(8 * length)
         doubles = (ctypes.c_double * length).from_address(self.scratch)
@@ -150,21 +152,26 @@ class _Pairs:
 
     def run(self, stop: Stop) -> None:
         """All results."""
-        sizes, error = self._bounds()
-        self.anchors[2 * ROWS] = error
+        left, right, self.anchors[4 * ROWS :] = self._bounds()
         for i, i_end in _blocks(0, len(self.left)):
-            self.anchors[: i_end - i] = sizes[0][i:i_end]
+            self._put(0, left, i, i_end)
             for j, j_end in self._right_blocks():
                 own = None if self.own is None else self.own
                 inside = own is not None and own <= j < own + len(self.left)
                 if inside and j < i + (own or 0):
                     continue  # turned round from there
-                self.anchors[ROWS : ROWS + j_end - j] = sizes[1][j:j_end]
+                self._put(ROWS, right, j, j_end)
                 self._block((i, i_end), (j, j_end), inside, stop)
                 if stop.is_set():
                     return
                 if stop.counts:
                     stop.points += (i_end - i) * (j_end - j) * self.columns
+
+    def _put(self, at: int, numbers: Array, start: int, end: int) -> None:
+        """Both numbers of some rows to where the kernel finds those of a side."""
+        for k, some in enumerate(numbers):
+            first = at + 2 * ROWS * k
+            self.anchors[first : first + end - start] = some[start:end]
 
     def _right_blocks(self) -> Iterator[tuple[int, int]]:
         """Blocks of right rows; those that are left rows, too, are blocks of the same rows."""
@@ -203,34 +210,44 @@ class _Pairs:
             if stop.is_set():
                 return
 
-    def _bounds(self) -> tuple[tuple[Array, Array], float]:
-        """What the anchors of both sides are, and the error of a sum in units of an anchor.
+    def _bounds(self) -> tuple[Array, Array, tuple[float, float]]:
+        """What a kernel needs to know of the rows of both sides, and of all sums.
 
         Let N be the elements that a lane takes, at most. An anchor is 1.5 * 2**k where 2**k is
         more than 8 * N times any product, so the unit is 2**(k - 52), totals keep their binade and
         the lanes' sum of them is exact. In a block a rest takes S elements, of 0.6 units at most:
         what is rounded away of it is below 2**-53 * 0.6 * (S + 2)**2 / 2 units. The lanes' rests
-        are below a unit each when they are added up.
+        are below a unit each when they are added up. A rest is a multiple of the last bit of the
+        least product that is not zero. So nothing is rounded away where that product is no less
+        than S + 2 units, and than a unit for each lane.
         """
         lanes, columns = self.lanes, self.columns
         blocks = -(-columns // COLUMNS)
         most = -(-min(columns, COLUMNS) // lanes)
         room = math.frexp(8.0 * (columns // lanes + 1 + blocks))[1]
         error = (blocks * lanes * (most + 2) ** 2 + 2 * lanes**2) * 2.0**-105
-        right = _powers(self.right)
+        right = self._powers(self.right)
         own = self.own
-        left = _powers(self.left) if own is None else right[own : own + len(self.left)]
-        return (left * 1.5 * 2.0**room, right), error
+        left = self._powers(self.left) if own is None else right[:, own : own + len(self.left)]
+        size = (most + 2 + lanes) * 2.0**-52
+        return left * np.array([[1.5 * 2.0**room], [1.0]]), right, (error, size)
+
+    def _powers(self, rows: Array) -> Array:
+        """Powers of two above the greatest magnitudes of ``rows``, not above the least.
+
+        Zero does not count there. NaN where sums of these are not certain.
+        """
+        sizes = np.empty((2, len(rows)), np.uint64)
+        words = _SizeWords(*rows.shape, *(step // 8 for step in rows.strides))
+        out, first = address_of(sizes), rows.__array_interface__["data"][0]
+        self.sizes.function(ctypes.addressof(words), first, out, out, out)
+        sizes[1] += 1
+        _, binades = np.frexp(sizes.view(np.float64))
+        usual = np.abs(binades) < _RANGE
+        usual[0] &= (sizes[0] < _INFINITE) & (sizes[0] > 0)
+        return np.where(usual, np.ldexp(1.0, binades - [[0], [1]]), [[math.nan], [0.0]])
 
 
 def _blocks(start: int, end: int) -> Iterator[tuple[int, int]]:
     for first in range(start, end, ROWS):
         yield first, min(first + ROWS, end)
-
-
-def _powers(rows: Array) -> Array:
-    """Powers of two above the magnitudes of ``rows``; NaN where sums of these are not certain."""
-    most = np.maximum(rows.max(1), -rows.min(1))
-    _, binades = np.frexp(most)
-    usual = (np.abs(binades) < _RANGE) & (most > 0) & (most < math.inf)
-    return np.where(usual, np.ldexp(1.0, binades), math.nan)

@@ -19,7 +19,7 @@ from ...kernel.llvm.ordering.weigh import MOST as GREATEST
 from ...kernel.llvm.ordering.weigh import STRIDE as WEIGH_STRIDE
 from ...kernel.llvm.ordering.weigh import WORDS as WEIGH_WORDS
 from ...kernel.llvm.simd import targets
-from ...kernel.orders import ByLeadingBits, Choose, Deal, EvenTally, Radix, RowPairs, Slide
+from ...kernel.orders import ByLeadingBits, Choose, Deal, EvenTally, Radix, RowPairs, RowSizes, Slide
 from ...kernel.program import Sieve, Tally, Weigh
 from ..cpu import address_of
 from .elements import Array
@@ -38,6 +38,7 @@ Fixed: TypeAlias = (
     | EvenTally
     | Slide
     | RowPairs
+    | RowSizes
 )
 SIEVED = frozenset(("float32", "float64", "int32", "int64", "uint32", "uint64"))
 

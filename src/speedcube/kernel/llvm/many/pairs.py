@@ -6,11 +6,12 @@
 the columns from the first to before the last that are taken now; in both arrays the distance of
 rows and of columns; whether the right rows are the left ones, whether these columns are the first,
 the last; from row to row and from column to column of ``out``; where in ``out``, turned, each
-result goes as well, if it does; and the answer: how many results are not certain.
+result goes as well, if it does; and the answer: whether some result is not certain.
 
 ``scratch`` has rows of `COLUMNS` columns, packed, with zeros where there are none; the accumulators
-of each pair; and `ANCHORS`: numbers whose products are what the pairs' accumulators begin with, and
-behind those of both sides the error of a sum, in units of that.
+of each pair; and from `anchors_at` on numbers of both sides: those whose products are what the pairs'
+accumulators begin with; those whose products are so large that nothing is rounded away where a
+size, that of a rest, is no larger; and the error of a sum and that size, in units of the first.
 
 A sum is, in each lane, a multiple of a coarse unit and the sum of what is finer, as in `sums.py`.
 The unit follows from the greatest numbers of both rows, so no element is out of range, and nothing
@@ -46,7 +47,7 @@ def anchors_at(lanes: int) -> int:
 
 def scratch_length(lanes: int) -> int:
     """Doubles of scratch memory."""
-    return anchors_at(lanes) + 2 * ROWS + 1
+    return anchors_at(lanes) + 4 * ROWS + 2
 
 
 def emit_pairs(program: RowPairs) -> str:
@@ -71,11 +72,13 @@ class _PairsText:
         self.sums = t.at("%scratch", 2 * _SIDE, "double")
         self.anchors = t.at("%scratch", anchors_at(self.lanes), "double")
         self.uncertain = t.variable("i64", "0", "uncertain")
+        self.next = t.variable("i64", "0", "next")  # the column at which the next block begins
 
     def emit(self) -> str:
         t, word = self.text, self.word
         with t.loop(word[FIRST], word[LAST], COLUMNS) as first:
             left = t.i64("sub", word[LAST], first)
+            t.store("i64", t.i64("add", first, COLUMNS), self.next)
             count = t.minimum(left, str(COLUMNS))
             more = t.i64("add", count, self.lanes - 1)
             whole = t.i64("and", more, -self.lanes)
@@ -139,13 +142,16 @@ class _PairsText:
             skipped = t.op(f"and i1 {below}, {self.same}")
             with t.when(t.op(f"xor i1 {skipped}, true")):
                 tile = t.load("i64", counter)
-                t.store("i64", t.i64("add", tile, 2 * self.lanes * self.lanes), counter)
-                self._tile(i, j, t.at(self.sums, tile, "double"), columns, begins, ends)
+                t.store("i64", t.i64("add", tile, 1), counter)
+                self._tile(i, j, tile, columns, begins, ends)
 
-    def _tile(self, i: str, j: str, place: str, columns: str, begins: str, ends: str) -> None:
+    def _tile(self, i: str, j: str, number: str, columns: str, begins: str, ends: str) -> None:
         t, v = self.text, self.d.double
+        later = self._later(number)
+        size = 2 * self.lanes * self.lanes
+        place = t.at(self.sums, t.i64("mul", number, size), "double")
         places = [t.at(place, k * self.lanes, "double") for k in range(2 * self.lanes)]
-        anchor = self._anchor(i, j)
+        anchor = self._anchor(i, j, 0)
         variables = [t.variable(v, "zeroinitializer") for _ in places]
         totals, rests = variables[: self.lanes], variables[self.lanes :]
         with t.when(begins):
@@ -154,7 +160,7 @@ class _PairsText:
         with t.when(t.op(f"xor i1 {begins}, true")):
             for at, variable in zip(places, variables, strict=True):
                 t.store(v, t.load(v, at, 8), variable)
-        self._add(i, j, columns, totals, rests)
+        self._add(i, j, columns, later, totals, rests)
         for total, rest in zip(totals, rests, strict=True):
             self._settle(total, rest)
         self._end(i, j, places, anchor, totals, rests, ends)
@@ -177,10 +183,10 @@ class _PairsText:
             for at, variable in zip(places, (*totals, *rests), strict=True):
                 t.store(v, t.load(v, variable), at, 8)
 
-    def _anchor(self, i: str, j: str) -> str:
-        """What the pairs' totals begin with, a lane each."""
+    def _anchor(self, i: str, j: str, first: int) -> str:
+        """The products of both sides' numbers from ``first`` on, a lane each."""
         t, d = self.text, self.d
-        sides = ((i, self.high, 0), (j, self.wide, ROWS))
+        sides = ((i, self.high, first), (j, self.wide, first + ROWS))
         each = []
         for which, (start, length, offset) in enumerate(sides):
             place = t.at(self.anchors, t.i64("add", start, offset), "double")
@@ -196,10 +202,36 @@ class _PairsText:
     def _shuffled(self, kind: str, x: str, y: str, lanes: list[int]) -> str:
         mask = ", ".join(f"i32 {lane}" for lane in lanes)
         return self.text.op(
-            f"shufflevector {kind} {x}, {kind} {y}, <{self.lanes} x i32> <{mask}>"
+            f"shufflevector {kind} {x}, {kind} {y}, <{len(lanes)} x i32> <{mask}>"
         )
 
-    def _add(self, i: str, j: str, columns: str, totals: list[str], rests: list[str]) -> None:
+    def _ask(self, row: str, column: str) -> None:
+        """Ask for what the next block has in this ``column`` of the ``row``."""
+        t = self.text
+        t.declares.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        place = t.at(row, column, "double")
+        t.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 2, i32 1)")
+
+    def _later(self, tile: str) -> str:
+        """The row that tile number ``tile`` asks for: both sides' rows in turn, the next columns.
+
+        A row is read a page at a time, which processors do not foresee.
+        """
+        t, word = self.text, self.word
+        right = t.i64("sub", tile, word[LEFT_ROWS])
+        is_left = t.op(f"icmp slt i64 {right}, 0")
+        is_left = t.op(f"or i1 {is_left}, {self.same}")
+        end = t.op(f"select i1 {is_left}, i64 {word[LEFT_ROWS]}, i64 {word[RIGHT_ROWS]}")
+        number = t.op(f"select i1 {is_left}, i64 {tile}, i64 {right}")
+        number = t.minimum(number, t.i64("sub", end, 1))
+        step = t.op(f"select i1 {is_left}, i64 {word[LEFT[0]]}, i64 {word[RIGHT[0]]}")
+        rows = t.op(f"select i1 {is_left}, ptr %values, ptr %state", "p")
+        at = t.i64("add", t.i64("mul", number, step), t.load("i64", self.next))
+        return t.at(rows, at, "double")
+
+    def _add(
+        self, i: str, j: str, columns: str, later: str, totals: list[str], rests: list[str]
+    ) -> None:
         """Add the products of all pairs of a tile."""
         t, v = self.text, self.d.double
         rows = []
@@ -209,6 +241,7 @@ class _PairsText:
             first = t.at(packed, t.i64("mul", start, _ROW), "double")
             rows.append([t.at(first, k * _ROW, "double") for k in range(length)])
         with t.loop(0, columns, self.lanes) as c:
+            self._ask(later, c)
             left, right = ([t.load(v, t.at(r, c, "double"), 8) for r in side] for side in rows)
             for k, (total, rest) in enumerate(zip(totals, rests, strict=True)):
                 self._product(left[k // self.wide], right[k % self.wide], total, rest, k % 2 > 0)
@@ -265,13 +298,52 @@ class _PairsText:
             [d.sub(t.load(v, total), self._lane(anchor, k)) for k, total in enumerate(totals)]
         )
         value, tail = d.two_sum(whole, self._sums([t.load(v, rest) for rest in rests]))
-        error = t.load("double", t.at(self.anchors, 2 * ROWS, "double"))
-        off = d.add(d.size(tail), d.mul(d.size(anchor), t.splat("double", error)))
+        error, rest = (
+            d.mul(d.size(anchor), t.splat("double", t.load("double", t.at(self.anchors, k))))
+            for k in (4 * ROWS, 4 * ROWS + 1)
+        )
+        exact = d.is_("le", rest, self._anchor(i, j, 2 * ROWS))
         size = d.size(value)
         before = d.of_bits(d.words("sub", d.bits(size), d.splat_bits(1)))
         room = d.mul(d.sub(size, before), d.constant(0.5))
-        certain = d.is_("lt", off, room)
+        certain = d.either(
+            d.is_("lt", d.add(d.size(tail), error), room),
+            d.both(exact, d.is_("gt", size, d.constant(0.0))),  # zero may have a sign
+        )
         value = d.choose(certain, value, d.of_bits(d.splat_bits(SENTINEL["float64"])))
+        self._give(i, j, value, certain)
+
+    def _give(self, i: str, j: str, value: str, certain: str) -> None:
+        """The results of a tile to their places: all of them, or those that there are."""
+        t, lanes = self.text, self.lanes
+        ends = [
+            t.op(f"icmp sle i64 {t.i64('add', start, size)}, {self.word[end]}")
+            for start, size, end in ((i, self.high, LEFT_ROWS), (j, self.wide, RIGHT_ROWS))
+        ]
+        whole = t.op(f"and i1 {ends[0]}, {ends[1]}")
+        whole = t.op(f"and i1 {whole}, {t.op(f'icmp eq i64 {self.word[OUT_COLUMN]}, 1')}")
+        with t.when(whole):
+            bits = t.op(f"bitcast {self.d.one} {certain} to i{lanes}")
+            with t.when(t.op(f"icmp ne i{lanes} {bits}, -1"), rarely=True):
+                t.store("i64", "1", self.uncertain)
+            self._lines(value, [[k * self.wide + n for n in range(self.wide)] for k in range(self.high)], i, j, "0")
+            with t.when(self.turns):
+                turned = [[k * self.wide + n for k in range(self.high)] for n in range(self.wide)]
+                self._lines(value, turned, j, i, self.word[TURNED])
+        with t.when(t.op(f"xor i1 {whole}, true")):
+            self._each(i, j, value, certain)
+
+    def _lines(self, value: str, lines: list[list[int]], row: str, column: str, first: str) -> None:
+        """The lanes of each of ``lines`` side by side, from ``row`` and ``column`` on."""
+        t = self.text
+        at = t.i64("add", t.i64("mul", row, self.word[OUT_ROW]), t.i64("add", column, first))
+        for k, line in enumerate(lines):
+            some = self._shuffled(self.d.double, value, value, line)
+            place = t.i64("add", at, t.i64("mul", self.word[OUT_ROW], k))
+            t.store(f"<{len(line)} x double>", some, t.at("%out", place, "double"), 8)
+
+    def _each(self, i: str, j: str, value: str, certain: str) -> None:
+        t, d, v = self.text, self.d, self.d.double
         for k in range(self.lanes):
             row = t.i64("add", i, k // self.wide)
             column = t.i64("add", j, k % self.wide)
@@ -282,9 +354,8 @@ class _PairsText:
             with t.when(t.op(f"and i1 {inside[0]}, {inside[1]}")):
                 self._put(row, column, t.op(f"extractelement {v} {value}, i64 {k}"))
                 sure = t.op(f"extractelement {d.one} {certain}, i64 {k}")
-                left = t.op(f"zext i1 {t.op(f'xor i1 {sure}, true')} to i64")
-                count = t.i64("add", t.load("i64", self.uncertain), left)
-                t.store("i64", count, self.uncertain)
+                with t.when(t.op(f"xor i1 {sure}, true"), rarely=True):
+                    t.store("i64", "1", self.uncertain)
 
     def _put(self, row: str, column: str, value: str) -> None:
         """A result to its place, and to that of the pair turned round."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ...orders import ByLeadingBits, Choose, Deal, EvenTally, Radix, RowPairs, Slide
+from ...orders import ByLeadingBits, Choose, Deal, EvenTally, Radix, RowPairs, RowSizes, Slide
 from ...program import Sieve, Tally, Weigh
 from ..many.pairs import emit_pairs
+from ..many.sizes import emit_sizes
 from .choose import emit_choose
 from .even import emit_even_tally
 from .packed import emit_packed
@@ -29,4 +30,5 @@ EMITTERS: Final[dict[type[Any], Callable[[Any], str]]] = {
     Weigh: emit_weigh,
     Slide: emit_slide,
     RowPairs: emit_pairs,
+    RowSizes: emit_sizes,
 }
