@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ...dataclass import dataclass
 from ...expr.nodes import Expr, Leaf, Map, Reduced, StageResult
 from ...expr.sources.read import Stored
-from ...kernel.llvm.many.pairs import COLUMNS, ROWS, UNCERTAIN, WORDS, anchors_at, scratch_length
+from ...kernel.llvm.many.pairs import ROWS, SETTLED, UNCERTAIN, WORDS, anchors_at, scratch_length
 from ...kernel.llvm.simd import targets
 from ...kernel.orders import RowPairs, RowSizes
 from ...plan.stages import Part, Stage
@@ -41,9 +41,12 @@ _Words: Final = ctypes.c_int64 * WORDS
 _SizeWords: Final = ctypes.c_int64 * 4
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Rows of doubles in memory: distances count elements."""
+@dataclass(frozen=True)
+class _Lines:
+    """Doubles in memory, and where in them the first of some lines begins; distances are counted.
+
+    Of one number a line, what lies beyond it is nowhere: ``by_column`` is 0 and ``columns`` 1.
+    """
 
     source: Any
     offset: int
@@ -53,18 +56,34 @@ class _Rows:
     by_column: int
 
     def array(self, inputs: Mapping[int, Array]) -> Array | None:
-        """Them, where they lie as they are described; else None."""
-        source = self.source
-        found = inputs.get(id(source))
+        """They, where they lie as they are described; else None."""
+        found = inputs.get(id(self.source))
         if found is None:
-            if not isinstance(source, Stored) or source.on_device:
+            if not isinstance(self.source, Stored) or self.source.on_device:
                 return None
-            found = host_array(source)
+            found = host_array(self.source)
         if not (isinstance(found, np.ndarray) and found.flags.c_contiguous and found.flags.aligned):
             return None
         first = found.reshape(-1)[self.offset :]
         shape, strides = (self.count, self.columns), (8 * self.by_row, 8 * self.by_column)
         return as_strided(first, shape, strides, writeable=False)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows in memory, off whose elements a number is taken that each row has; None: nothing."""
+
+    lines: _Lines
+    shifts: _Lines | None
+
+    def arrays(self, inputs: Mapping[int, Array]) -> tuple[Array, Array] | None:
+        """The rows and their shifts, where both lie as they are described."""
+        rows = self.lines.array(inputs)
+        zeros = np.zeros((self.lines.count, 1))
+        shifts = zeros if self.shifts is None else self.shifts.array(inputs)
+        if rows is None or shifts is None:
+            return None
+        return rows, np.ascontiguousarray(shifts[:, 0])
 
 
 def run_pairs(
@@ -74,13 +93,12 @@ def run_pairs(
     sides = _sides(stage, part)
     if sides is None:
         return None
-    left, right = sides
-    arrays = left.array(inputs), right.array(inputs)
-    if arrays[0] is None or arrays[1] is None:
+    left, right = (side.arrays(inputs) for side in sides)
+    if left is None or right is None:
         return None
     fits = isinstance(out, np.ndarray) and out.dtype == "float64" and out.flags.c_contiguous
-    results = out.reshape(-1) if fits else np.empty(left.count * right.count)
-    pairs = _Pairs(arrays[0], arrays[1], results, _first_of_left(left, right))
+    results = out.reshape(-1) if fits else np.empty(len(left[0]) * len(right[0]))
+    pairs = _Pairs(left, right, results, _first_of_left(*sides))
     pairs.run(stop)
     if not pairs.failures:
         return results
@@ -101,44 +119,65 @@ def _sides(stage: Stage, part: Part) -> tuple[_Rows, _Rows] | None:
         return None
     if min(root.shape) < 2 or math.prod(root.shape) < _LEAST:
         return None
-    first, second = (_rows_of(leaf) for leaf in root.args)
-    if first is None or second is None:
-        return None
-    axes = first[0], second[0]
-    if axes == (0, 1):
-        return first[1], second[1]
-    return (second[1], first[1]) if axes == (1, 0) else None
+    for one, other in (root.args, root.args[::-1]):
+        left, right = _rows_of(one, 0), _rows_of(other, 1)
+        if left is not None and right is not None:
+            return left, right
+    return None
 
 
-def _rows_of(leaf: Expr) -> tuple[int, _Rows] | None:
-    """The axis along which ``leaf`` has rows, repeated along the other, and these."""
+def _rows_of(side: Expr, axis: int) -> _Rows | None:
+    """The rows of ``side`` along ``axis``, which it repeats along the other; None: it has none."""
+    if isinstance(side, Map) and side.op == "subtract" and side.dtype == "float64":
+        lines, shifts = (_lines_of(one, axis) for one in side.args)
+        alike = shifts is not None and not shifts.by_column
+    else:
+        lines, shifts, alike = _lines_of(side, axis), None, True
+    return _Rows(lines, shifts) if lines is not None and lines.by_column and alike else None
+
+
+def _lines_of(leaf: Expr, axis: int) -> _Lines | None:
+    """The lines along the last axis of ``leaf``, which differ along ``axis`` alone."""
     if not isinstance(leaf, Leaf) or not isinstance(leaf.source, (Stored, StageResult)):
         return None
-    along, across, by_column = leaf.strides
-    if leaf.source.dtype != "float64" or (along != 0) == (across != 0) or min(leaf.strides) < 0:
+    by_row, by_column, across = leaf.strides[axis], leaf.strides[2], leaf.strides[1 - axis]
+    if leaf.source.dtype != "float64" or across or by_row <= 0 or by_column < 0:
         return None
-    axis = 0 if along else 1
-    columns = leaf.shape[2]
-    rows = _Rows(leaf.source, leaf.offset, leaf.shape[axis], columns, along or across, by_column)
-    return axis, rows
+    columns = leaf.shape[2] if by_column else 1
+    return _Lines(leaf.source, leaf.offset, leaf.shape[axis], columns, by_row, by_column)
 
 
 def _first_of_left(left: _Rows, right: _Rows) -> int | None:
     """The number that the first left row has among the right ones; None where it is none."""
-    if left.source is not right.source:
+    first = _first_among(left.lines, right.lines)
+    if (left.shifts is None) != (right.shifts is None):
         return None
-    if (left.by_row, left.by_column) != (right.by_row, right.by_column):
+    if left.shifts is None or right.shifts is None:
+        return first
+    return first if _first_among(left.shifts, right.shifts) == first else None
+
+
+def _first_among(some: _Lines, lines: _Lines) -> int | None:
+    """The number that the first of ``some`` has among ``lines``; None where it is none of them."""
+    distances = (some.by_row, some.by_column) == (lines.by_row, lines.by_column)
+    if some.source is not lines.source or not distances:
         return None
-    first, rest = divmod(left.offset - right.offset, left.by_row)
-    return None if rest or first < 0 or first + left.count > right.count else first
+    first, rest = divmod(some.offset - lines.offset, some.by_row)
+    return None if rest or first < 0 or first + some.count > lines.count else first
 
 
 class _Pairs:
     """Sums of products of ``left`` and ``right`` rows; ``own``: where the left ones are right."""
 
-    def __init__(self, left: Array, right: Array, results: Array, own: int | None) -> None:
-        self.left, self.right, self.own = left, right, own
-        self.columns = left.shape[1]
+    def __init__(
+        self,
+        left: tuple[Array, Array],
+        right: tuple[Array, Array],
+        results: Array,
+        own: int | None,
+    ) -> None:
+        (self.left, self.left_shifts), (self.right, self.right_shifts) = left, right
+        self.own, self.columns = own, self.left.shape[1]
         target = targets()[0]
         self.lanes = _LANES[target]
         fused = target != "plain" or platform.machine() in ("aarch64", "arm64")
@@ -152,7 +191,7 @@ class _Pairs:
 
     def run(self, stop: Stop) -> None:
         """All results."""
-        left, right, self.anchors[4 * ROWS :] = self._bounds()
+        left, right, self.anchors[6 * ROWS :] = self._bounds()
         for i, i_end in _blocks(0, len(self.left)):
             self._put(0, left, i, i_end)
             for j, j_end in self._right_blocks():
@@ -168,7 +207,7 @@ class _Pairs:
                     stop.points += (i_end - i) * (j_end - j) * self.columns
 
     def _put(self, at: int, numbers: Array, start: int, end: int) -> None:
-        """Both numbers of some rows to where the kernel finds those of a side."""
+        """The numbers of some rows to where the kernel finds those of a side."""
         for k, some in enumerate(numbers):
             first = at + 2 * ROWS * k
             self.anchors[first : first + end - start] = some[start:end]
@@ -215,37 +254,41 @@ class _Pairs:
 
         Let N be the elements that a lane takes, at most. An anchor is 1.5 * 2**k where 2**k is
         more than 8 * N times any product, so the unit is 2**(k - 52), totals keep their binade and
-        the lanes' sum of them is exact. In a block a rest takes S elements, of 0.6 units at most:
-        what is rounded away of it is below 2**-53 * 0.6 * (S + 2)**2 / 2 units. The lanes' rests
-        are below a unit each when they are added up. A rest is a multiple of the last bit of the
+        the lanes' sum of them is exact. A rest takes S elements, of 0.6 units at most, before it
+        is put aside: what is rounded away of it is below 2**-53 * 0.6 * (S + 2)**2 / 2 units. The
+        lanes' rests are below a unit each when they are added up. A rest is a multiple of the last bit of the
         least product that is not zero. So nothing is rounded away where that product is no less
         than S + 2 units, and than a unit for each lane.
         """
         lanes, columns = self.lanes, self.columns
-        blocks = -(-columns // COLUMNS)
-        most = -(-min(columns, COLUMNS) // lanes)
+        blocks = -(-columns // SETTLED)
+        most = -(-min(columns, SETTLED) // lanes)
         room = math.frexp(8.0 * (columns // lanes + 1 + blocks))[1]
-        error = (blocks * lanes * (most + 2) ** 2 + 2 * lanes**2) * 2.0**-105
-        right = self._powers(self.right)
+        error = (0.21 * blocks * lanes * (most + 2) ** 2 + lanes**2) * 2.0**-105
+        right = self._numbers(self.right, self.right_shifts)
         own = self.own
-        left = self._powers(self.left) if own is None else right[:, own : own + len(self.left)]
+        if own is None:
+            left = self._numbers(self.left, self.left_shifts)
+        else:
+            left = right[:, own : own + len(self.left)]
         size = (most + 2 + lanes) * 2.0**-52
-        return left * np.array([[1.5 * 2.0**room], [1.0]]), right, (error, size)
+        return left * np.array([[1.5 * 2.0**room], [1.0], [1.0]]), right, (error, size)
 
-    def _powers(self, rows: Array) -> Array:
-        """Powers of two above the greatest magnitudes of ``rows``, not above the least.
+    def _numbers(self, rows: Array, shifts: Array) -> Array:
+        """Powers of two above the greatest magnitudes of ``rows``, not above the least; ``shifts``.
 
-        Zero does not count there. NaN where sums of these are not certain.
+        Zero does not count as the least. NaN where sums are not certain.
         """
         sizes = np.empty((2, len(rows)), np.uint64)
         words = _SizeWords(*rows.shape, *(step // 8 for step in rows.strides))
         out, first = address_of(sizes), rows.__array_interface__["data"][0]
-        self.sizes.function(ctypes.addressof(words), first, out, out, out)
+        self.sizes.function(ctypes.addressof(words), first, address_of(shifts), out, out)
         sizes[1] += 1
         _, binades = np.frexp(sizes.view(np.float64))
         usual = np.abs(binades) < _RANGE
         usual[0] &= (sizes[0] < _INFINITE) & (sizes[0] > 0)
-        return np.where(usual, np.ldexp(1.0, binades - [[0], [1]]), [[math.nan], [0.0]])
+        powers = np.where(usual, np.ldexp(1.0, binades - [[0], [1]]), [[math.nan], [0.0]])
+        return np.vstack([powers, shifts])
 
 
 def _blocks(start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -11,11 +11,12 @@ result goes as well, if it does; and the answer: whether some result is not cert
 ``scratch`` has rows of `COLUMNS` columns, packed, with zeros where there are none; the accumulators
 of each pair; and from `anchors_at` on numbers of both sides: those whose products are what the pairs'
 accumulators begin with; those whose products are so large that nothing is rounded away where a
-size, that of a rest, is no larger; and the error of a sum and that size, in units of the first.
+size, that of a rest, is no larger; those that are taken off the rows' elements; and the error of a
+sum and that size, in units of the first.
 
 A sum is, in each lane, a multiple of a coarse unit and the sum of what is finer, as in `sums.py`.
 The unit follows from the greatest numbers of both rows, so no element is out of range, and nothing
-is compared. What is finer is put aside after each block. So its error is known beforehand, too:
+is compared. Rests are put into the totals now and then. So its error is known beforehand, too:
 `engine/finished/pairs.py` has the bound. A tile has as many pairs as a vector has lanes.
 """
 
@@ -25,12 +26,15 @@ from typing import Final
 
 from ...orders import RowPairs
 from ..function import function
+from ..memory import masked_load
 from ..text import Text
 from .doubles import Doubles
 from .nest import SENTINEL
+from .sizes import first_lanes
 
 ROWS: Final = 48
 COLUMNS: Final = 512
+SETTLED: Final = 256  # columns after which what has become of rests is put into the totals
 _ROW: Final = COLUMNS + 8  # no two rows begin at the same place of a page
 _SIDE: Final = ROWS * _ROW
 LEFT_ROWS, RIGHT_ROWS, FIRST, LAST = range(4)
@@ -47,7 +51,7 @@ def anchors_at(lanes: int) -> int:
 
 def scratch_length(lanes: int) -> int:
     """Doubles of scratch memory."""
-    return anchors_at(lanes) + 4 * ROWS + 2
+    return anchors_at(lanes) + 6 * ROWS + 2
 
 
 def emit_pairs(program: RowPairs) -> str:
@@ -108,25 +112,74 @@ class _PairsText:
         """``columns`` from ``first`` on of ``count`` ``rows``; zeros behind both."""
         t = self.text
         by_row, by_column = (self.word[k] for k in strides)
+        shifts = t.at(self.anchors, (4 + (strides == RIGHT)) * ROWS, "double")
         beside = t.op(f"icmp eq i64 {by_column}, 1")
-        vectors = t.op(f"select i1 {beside}, i64 {t.i64('and', columns, -self.lanes)}, i64 0", "i")
+        turned = t.op(f"icmp eq i64 {by_row}, 1")
+        either = t.op(f"or i1 {beside}, {turned}")
+        vectors = t.op(f"select i1 {either}, i64 {t.i64('and', columns, -self.lanes)}, i64 0", "i")
         with t.loop(0, count) as row:
             at = t.i64("add", t.i64("mul", row, by_row), t.i64("mul", first, by_column))
             source = t.at(rows, at, "double")
             place = t.at(to, t.i64("mul", row, _ROW), "double")
-            with t.loop(0, vectors, self.lanes) as j:
+            shift = t.load("double", t.at(shifts, row, "double"))
+            with t.when(beside), t.loop(0, vectors, self.lanes) as j:
                 some = t.load(self.d.double, t.at(source, j, "double"), 8)
+                some = self.d.sub(some, t.splat("double", shift))
                 t.store(self.d.double, some, t.at(place, j, "double"), 8)
             with t.loop(vectors, columns) as j:
                 one = t.load("double", t.at(source, t.i64("mul", j, by_column), "double"))
+                one = t.op(f"fsub double {one}, {shift}")
                 t.store("double", one, t.at(place, j, "double"))
             with t.loop(columns, whole) as j:
                 t.store("double", "0.0", t.at(place, j, "double"))
+        with t.when(t.op(f"and i1 {turned}, {t.op(f'xor i1 {beside}, true')}")):
+            source = t.at(rows, t.i64("mul", first, by_column), "double")
+            self._turn(source, to, shifts, count, vectors, by_column)
         full = t.i64("and", t.i64("add", count, self.high - 1), -self.high)
         with t.loop(count, full) as row:
             place = t.at(to, t.i64("mul", row, _ROW), "double")
             with t.loop(0, whole, self.lanes) as j:
                 t.store(self.d.double, "zeroinitializer", t.at(place, j, "double"), 8)
+
+    def _turn(
+        self, source: str, to: str, shifts: str, count: str, vectors: str, by_column: str
+    ) -> None:
+        """Pack rows whose elements lie side by side column by column, as many as there are lanes.
+
+        Those behind the last row are packed, too: there is room for as many.
+        """
+        t, v, lanes = self.text, self.d.double, self.lanes
+        with t.loop(0, count, lanes) as row:
+            mask = first_lanes(t, t.i64("sub", count, row))
+            shift = t.load(v, t.at(shifts, row, "double"), 8)
+            with t.loop(0, vectors, lanes) as j:
+                some = []
+                for k in range(lanes):
+                    at = t.i64("add", t.i64("mul", t.i64("add", j, k), by_column), row)
+                    place = t.at(source, at, "double")
+                    some.append(self.d.sub(masked_load(t, "double", place, mask), shift))
+                for k, one in enumerate(self._turned(some)):
+                    at = t.i64("add", t.i64("mul", t.i64("add", row, k), _ROW), j)
+                    t.store(v, one, t.at(to, at, "double"), 8)
+
+    def _turned(self, vectors: list[str]) -> list[str]:
+        """Lane k of each of ``vectors`` in turn, for each k."""
+        size, v = 1, self.d.double
+        while size < self.lanes:
+            low = self._halves(size)
+            made = list(vectors)
+            for k in range(self.lanes):
+                if not k & size:
+                    pair = vectors[k], vectors[k + size]
+                    made[k] = self._shuffled(v, *pair, low)
+                    made[k + size] = self._shuffled(v, *pair, [n + size for n in low])
+            vectors, size = made, 2 * size
+        return vectors
+
+    def _halves(self, size: int) -> list[int]:
+        """Of two vectors the first lanes of each block of two times ``size``."""
+        blocks = range(0, self.lanes, 2 * size)
+        return [b + s + k for b in blocks for s in (0, self.lanes) for k in range(size)]
 
     # Tiles ---------------------------------------------------------------------------------
 
@@ -160,9 +213,11 @@ class _PairsText:
         with t.when(t.op(f"xor i1 {begins}, true")):
             for at, variable in zip(places, variables, strict=True):
                 t.store(v, t.load(v, at, 8), variable)
-        self._add(i, j, columns, later, totals, rests)
-        for total, rest in zip(totals, rests, strict=True):
-            self._settle(total, rest)
+        with t.loop(0, columns, SETTLED) as first:
+            end = t.minimum(t.i64("add", first, SETTLED), columns)
+            self._add(i, j, (first, end), later, totals, rests)
+            for total, rest in zip(totals, rests, strict=True):
+                self._settle(total, rest)
         self._end(i, j, places, anchor, totals, rests, ends)
 
     def _end(
@@ -227,12 +282,20 @@ class _PairsText:
         step = t.op(f"select i1 {is_left}, i64 {word[LEFT[0]]}, i64 {word[RIGHT[0]]}")
         rows = t.op(f"select i1 {is_left}, ptr %values, ptr %state", "p")
         at = t.i64("add", t.i64("mul", number, step), t.load("i64", self.next))
-        return t.at(rows, at, "double")
+        apart = t.op(f"select i1 {is_left}, i64 {word[LEFT[1]]}, i64 {word[RIGHT[1]]}")
+        beside = t.op(f"icmp eq i64 {apart}, 1")
+        return t.op(f"select i1 {beside}, ptr {t.at(rows, at, 'double')}, ptr %scratch", "p")
 
     def _add(
-        self, i: str, j: str, columns: str, later: str, totals: list[str], rests: list[str]
+        self,
+        i: str,
+        j: str,
+        columns: tuple[str, str],
+        later: str,
+        totals: list[str],
+        rests: list[str],
     ) -> None:
-        """Add the products of all pairs of a tile."""
+        """Add the products of all pairs of a tile, of columns from the first to the end."""
         t, v = self.text, self.d.double
         rows = []
         for packed, start, length in zip(
@@ -240,7 +303,7 @@ class _PairsText:
         ):
             first = t.at(packed, t.i64("mul", start, _ROW), "double")
             rows.append([t.at(first, k * _ROW, "double") for k in range(length)])
-        with t.loop(0, columns, self.lanes) as c:
+        with t.loop(*columns, self.lanes) as c:
             self._ask(later, c)
             left, right = ([t.load(v, t.at(r, c, "double"), 8) for r in side] for side in rows)
             for k, (total, rest) in enumerate(zip(totals, rests, strict=True)):
@@ -275,8 +338,7 @@ class _PairsText:
         """The sum of the lanes of each of ``vectors``, a lane each."""
         size = 1
         while len(vectors) > 1:
-            blocks = range(0, self.lanes, 2 * size)
-            low = [b + s + k for b in blocks for s in (0, self.lanes) for k in range(size)]
+            low = self._halves(size)
             pairs = zip(vectors[::2], vectors[1::2], strict=True)
             v = self.d.double
             vectors = [
@@ -300,7 +362,7 @@ class _PairsText:
         value, tail = d.two_sum(whole, self._sums([t.load(v, rest) for rest in rests]))
         error, rest = (
             d.mul(d.size(anchor), t.splat("double", t.load("double", t.at(self.anchors, k))))
-            for k in (4 * ROWS, 4 * ROWS + 1)
+            for k in (6 * ROWS, 6 * ROWS + 1)
         )
         exact = d.is_("le", rest, self._anchor(i, j, 2 * ROWS))
         size = d.size(value)
