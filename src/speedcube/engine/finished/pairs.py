@@ -98,7 +98,7 @@ def run_pairs(
         return None
     fits = isinstance(out, np.ndarray) and out.dtype == "float64" and out.flags.c_contiguous
     results = out.reshape(-1) if fits else np.empty(len(left[0]) * len(right[0]))
-    pairs = _Pairs(left, right, results, _first_of_left(*sides))
+    pairs = Pairs(left, right, results, _first_of_left(*sides))
     pairs.run(stop)
     if not pairs.failures:
         return results
@@ -166,7 +166,7 @@ def _first_among(some: _Lines, lines: _Lines) -> int | None:
     return None if rest or first < 0 or first + some.count > lines.count else first
 
 
-class _Pairs:
+class Pairs:
     """Sums of products of ``left`` and ``right`` rows; ``own``: where the left ones are right."""
 
     def __init__(
@@ -277,7 +277,8 @@ class _Pairs:
     def _numbers(self, rows: Array, shifts: Array) -> Array:
         """Powers of two above the greatest magnitudes of ``rows``, not above the least; ``shifts``.
 
-        Zero does not count as the least. NaN where sums are not certain.
+        Zero does not count as the least. NaN where sums are not certain. A sum that is zero has no
+        sign, whatever its terms have.
         """
         sizes = np.empty((2, len(rows)), np.uint64)
         words = _SizeWords(*rows.shape, *(step // 8 for step in rows.strides))
@@ -286,8 +287,9 @@ class _Pairs:
         sizes[1] += 1
         _, binades = np.frexp(sizes.view(np.float64))
         usual = np.abs(binades) < _RANGE
-        usual[0] &= (sizes[0] < _INFINITE) & (sizes[0] > 0)
+        usual[0] &= sizes[0] < _INFINITE
         powers = np.where(usual, np.ldexp(1.0, binades - [[0], [1]]), [[math.nan], [0.0]])
+        powers[1][sizes[0] == 0] = 2.0**_RANGE  # of zeros alone: products are zero
         return np.vstack([powers, shifts])
 
 

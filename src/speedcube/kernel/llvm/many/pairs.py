@@ -370,7 +370,7 @@ class _PairsText:
         room = d.mul(d.sub(size, before), d.constant(0.5))
         certain = d.either(
             d.is_("lt", d.add(d.size(tail), error), room),
-            d.both(exact, d.is_("gt", size, d.constant(0.0))),  # zero may have a sign
+            exact,
         )
         value = d.choose(certain, value, d.of_bits(d.splat_bits(SENTINEL["float64"])))
         self._give(i, j, value, certain)
