@@ -20,7 +20,8 @@ from ..joining import concatenate
 from .floats import floats
 
 _FEW: Final = 256  # variables that a routine takes at once,
-_SHORT: Final = 1 << 15  # and numbers
+_SHORT: Final = 1 << 20  # and numbers,
+_PRODUCTS: Final = 1 << 25  # of which so many products take a millisecond
 
 
 def cov(
@@ -104,7 +105,7 @@ def _are_few(rows: Sequence[Array]) -> bool:
     variables = sum(len(one) for one in rows)
     return (
         0 < variables <= _FEW
-        and 0 < observations <= _SHORT // variables
+        and 0 < observations <= min(_SHORT // variables, _PRODUCTS // variables**2)
         and all(one.shape[1] == observations and _is_at_hand(one) for one in rows)
     )
 

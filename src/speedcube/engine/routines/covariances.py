@@ -2,52 +2,88 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 
-from ...expr.nodes import Leaf, Reduced, Stored, c_strides, whole
-from ...expr.routines.covariances import covariances_of, finished, stacked
+from ...dataclass import dataclass
+from ...expr.nodes import Leaf, Map, Reduced, Stored, c_strides, whole
+from ...expr.routines.covariances import finished, stacked
 from ...plan.plan import Resources, make_plan
 from ...plan.stages import Stage
 from ..boxes import Stop
-from ..finished.cpu import repaired, run_repaired
+from ..finished.cpu import failed_places, repaired, run_finished
 from ..finished.pairs import Pairs
 from ..prepare import prepare_many
 
-_SHAPES: Final = 64  # whose means have a stage that is remembered
+_SHAPES: Final = 64  # whose stages are remembered
 
 
 def covariances(xp: Any, *taken: Any) -> Any:
-    """Those of the rows of some arrays; where a sum is not certain, in the way that defines it."""
+    """Those of the rows of some arrays."""
     rows = stacked(*taken[:-2])
     if not rows.flags.c_contiguous and not rows.flags.f_contiguous:
         rows = np.ascontiguousarray(rows)
-    count = len(rows)
-    side, products = (rows, _means(rows)), np.empty((count, count))
+    stages = _stages(rows.shape, rows.flags.c_contiguous)
+    inputs = {id(stages.rows): rows if rows.flags.c_contiguous else rows.T}
+    means = _by_kernel(stages.means, inputs)
+    side, products = (rows, means), np.empty((len(rows), len(rows)))
     pairs = Pairs(side, side, products.reshape(-1), 0)
     pairs.run(Stop())
-    return covariances_of(xp, *taken) if pairs.failures else finished(products, *taken[-2:])
+    if pairs.failures:
+        inputs[id(stages.middle)] = means
+        products = _by_kernel(stages.products, inputs, products.reshape(-1)).reshape(products.shape)
+    return finished(products, *taken[-2:])
 
 
-def _means(rows: Any) -> Any:
-    """The mean of each row."""
-    in_order = rows.flags.c_contiguous
-    stage, source = _mean_stage(rows.shape, in_order)
-    part, inputs = stage.parts[0], {id(source): rows if in_order else rows.T}
-    prepared = prepare_many(stage, part)
-    if prepared is not None:
-        return run_repaired(stage, part, prepared, inputs, Stop())
-    every = np.arange(len(rows))
-    return repaired(stage, part, inputs, Stop(), np.empty(len(rows)), every)
+@dataclass(frozen=True, eq=False)
+class _Stages:
+    """What makes means of rows, and products of deviations; what stands for both that they read."""
+
+    rows: Stored
+    middle: Stored
+    means: Stage
+    products: Stage
 
 
 @lru_cache(maxsize=_SHAPES)
-def _mean_stage(shape: tuple[int, int], in_order: bool) -> tuple[Stage, Stored]:
-    """What means of rows of that ``shape`` are, and what stands for these."""
-    source = Stored(np.empty(0), "float64")
-    strides = c_strides(shape) if in_order else (1, shape[0])
-    means = Reduced("mean", Leaf(source, shape, 0, strides), (1,), False, "float64")
-    plan = make_plan([whole(means, means.shape)], Resources("core", 1), "", 1)
-    return plan.stages[0], source
+def _stages(shape: tuple[int, int], in_order: bool) -> _Stages:
+    """Those of rows of that ``shape``, which lie in C order, or turned."""
+    rows, middle = (Stored(np.empty(0), "float64") for _ in range(2))
+    (count, columns), strides = shape, c_strides(shape) if in_order else (1, shape[0])
+    means = Reduced("mean", Leaf(rows, shape, 0, strides), (1,), False, "float64")
+    every = (count, count, columns)
+    left, right = (
+        Map("subtract", tuple(Leaf(*one) for one in both), every, "float64")
+        for both in (
+            ((rows, every, 0, (strides[0], 0, strides[1])), (middle, every, 0, (1, 0, 0))),
+            ((rows, every, 0, (0, *strides)), (middle, every, 0, (0, 1, 0))),
+        )
+    )
+    products = Reduced(
+        "sum", Map("multiply", (left, right), every, "float64"), (2,), False, "float64"
+    )
+    return _Stages(rows, middle, _stage(means), _stage(products))
+
+
+def _stage(source: Reduced) -> Stage:
+    return make_plan([whole(source, source.shape)], Resources("core", 1), "", 1).stages[0]
+
+
+def _by_kernel(stage: Stage, inputs: Mapping[int, Any], known: Any = None) -> Any:
+    """The results of ``stage``, but for those that are ``known``."""
+    part, results = stage.parts[0], known
+    failed = None if known is None else failed_places(known, "float64", 1)
+    if failed is None or len(failed) > len(known) // _MANY:
+        prepared = prepare_many(stage, part)
+        if prepared is None:
+            results = np.empty(stage.shape).reshape(-1)
+            failed = np.arange(len(results))
+        else:
+            results, failed = run_finished(prepared, inputs, Stop())
+    return repaired(stage, part, inputs, Stop(), results, failed)
+
+
+_MANY: Final = 16  # a result of so many is made by records; of more all are made in another way
