@@ -35,8 +35,6 @@ _LANES: Final = {"avx512": 8, "avx2": 4, "plain": 2}
 _STRETCH: Final = 1 << 16  # columns of a block in one call: some hundredths of a second
 _MOST_LEFT: Final = 1 / 16  # results that records make; of more all are made in another way
 _LEAST: Final = 1 << 14  # products that are worth more than the call
-_RANGE: Final = 400  # binades from 1 within which no product and no error leaves a double's range
-_INFINITE: Final = 0x7FF << 52  # the bits of an infinity
 _Words: Final = ctypes.c_int64 * WORDS
 _SizeWords: Final = ctypes.c_int64 * 4
 
@@ -249,7 +247,7 @@ class Pairs:
             if stop.is_set():
                 return
 
-    def _bounds(self) -> tuple[Array, Array, tuple[float, float]]:
+    def _bounds(self) -> tuple[Array, Array, tuple[float, float, float]]:
         """What a kernel needs to know of the rows of both sides, and of all sums.
 
         Let N be the elements that a lane takes, at most. An anchor is 1.5 * 2**k where 2**k is
@@ -265,32 +263,23 @@ class Pairs:
         most = -(-min(columns, SETTLED) // lanes)
         room = math.frexp(8.0 * (columns // lanes + 1 + blocks))[1]
         error = (0.21 * blocks * lanes * (most + 2) ** 2 + lanes**2) * 2.0**-105
-        right = self._numbers(self.right, self.right_shifts)
-        own = self.own
-        if own is None:
-            left = self._numbers(self.left, self.left_shifts)
-        else:
-            left = right[:, own : own + len(self.left)]
         size = (most + 2 + lanes) * 2.0**-52
-        return left * np.array([[1.5 * 2.0**room], [1.0], [1.0]]), right, (error, size)
+        right = self._numbers(self.right, self.right_shifts)
+        own, constants = self.own, (1.5 * 2.0**room, error, size)
+        if own is None:
+            return self._numbers(self.left, self.left_shifts), right, constants
+        return right[:, own : own + len(self.left)], right, constants
 
     def _numbers(self, rows: Array, shifts: Array) -> Array:
         """Powers of two above the greatest magnitudes of ``rows``, not above the least; ``shifts``.
 
-        Zero does not count as the least. NaN where sums are not certain. A sum that is zero has no
-        sign, whatever its terms have.
+        NaN where sums are not certain. A sum that is zero has no sign, whatever its terms have.
         """
-        sizes = np.empty((2, len(rows)), np.uint64)
+        numbers = np.empty((3, len(rows)))
         words = _SizeWords(*rows.shape, *(step // 8 for step in rows.strides))
-        out, first = address_of(sizes), rows.__array_interface__["data"][0]
+        out, first = address_of(numbers), rows.__array_interface__["data"][0]
         self.sizes.function(ctypes.addressof(words), first, address_of(shifts), out, out)
-        sizes[1] += 1
-        _, binades = np.frexp(sizes.view(np.float64))
-        usual = np.abs(binades) < _RANGE
-        usual[0] &= sizes[0] < _INFINITE
-        powers = np.where(usual, np.ldexp(1.0, binades - [[0], [1]]), [[math.nan], [0.0]])
-        powers[1][sizes[0] == 0] = 2.0**_RANGE  # of zeros alone: products are zero
-        return np.vstack([powers, shifts])
+        return numbers
 
 
 def _blocks(start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -16,7 +16,7 @@ from ...plan.stages import Stage
 from ..boxes import Stop
 from ..finished.cpu import failed_places, repaired, run_finished
 from ..finished.pairs import Pairs
-from ..prepare import prepare_many
+from ..prepare import prepare_line, prepare_many
 
 _SHAPES: Final = 64  # whose stages are remembered
 
@@ -77,7 +77,7 @@ def _by_kernel(stage: Stage, inputs: Mapping[int, Any], known: Any = None) -> An
     part, results = stage.parts[0], known
     failed = None if known is None else failed_places(known, "float64", 1)
     if failed is None or len(failed) > len(known) // _MANY:
-        prepared = prepare_many(stage, part)
+        prepared = prepare_many(stage, part) or prepare_line(stage, part)
         if prepared is None:
             results = np.empty(stage.shape).reshape(-1)
             failed = np.arange(len(results))

@@ -11,8 +11,8 @@ result goes as well, if it does; and the answer: whether some result is not cert
 ``scratch`` has rows of `COLUMNS` columns, packed, with zeros where there are none; the accumulators
 of each pair; and from `anchors_at` on numbers of both sides: those whose products are what the pairs'
 accumulators begin with; those whose products are so large that nothing is rounded away where a
-size, that of a rest, is no larger; those that are taken off the rows' elements; and the error of a
-sum and that size, in units of the first.
+size, that of a rest, is no larger; those that are taken off the rows' elements; then a factor of
+the first, and in units of them the error of a sum, and that size.
 
 A sum is, in each lane, a multiple of a coarse unit and the sum of what is finer, as in `sums.py`.
 The unit follows from the greatest numbers of both rows, so no element is out of range, and nothing
@@ -51,7 +51,7 @@ def anchors_at(lanes: int) -> int:
 
 def scratch_length(lanes: int) -> int:
     """Doubles of scratch memory."""
-    return anchors_at(lanes) + 6 * ROWS + 2
+    return anchors_at(lanes) + 6 * ROWS + 3
 
 
 def emit_pairs(program: RowPairs) -> str:
@@ -204,7 +204,7 @@ class _PairsText:
         size = 2 * self.lanes * self.lanes
         place = t.at(self.sums, t.i64("mul", number, size), "double")
         places = [t.at(place, k * self.lanes, "double") for k in range(2 * self.lanes)]
-        anchor = self._anchor(i, j, 0)
+        anchor = self.d.mul(self._anchor(i, j, 0), self._constant(0))
         variables = [t.variable(v, "zeroinitializer") for _ in places]
         totals, rests = variables[: self.lanes], variables[self.lanes :]
         with t.when(begins):
@@ -237,6 +237,11 @@ class _PairsText:
         with t.when(t.op(f"xor i1 {ends}, true")):
             for at, variable in zip(places, (*totals, *rests), strict=True):
                 t.store(v, t.load(v, variable), at, 8)
+
+    def _constant(self, number: int) -> str:
+        """One of the numbers that all pairs have in common."""
+        t = self.text
+        return t.splat("double", t.load("double", t.at(self.anchors, 6 * ROWS + number)))
 
     def _anchor(self, i: str, j: str, first: int) -> str:
         """The products of both sides' numbers from ``first`` on, a lane each."""
@@ -361,8 +366,7 @@ class _PairsText:
         )
         value, tail = d.two_sum(whole, self._sums([t.load(v, rest) for rest in rests]))
         error, rest = (
-            d.mul(d.size(anchor), t.splat("double", t.load("double", t.at(self.anchors, k))))
-            for k in (6 * ROWS, 6 * ROWS + 1)
+            d.mul(anchor, self._constant(k)) for k in (1, 2)
         )
         exact = d.is_("le", rest, self._anchor(i, j, 2 * ROWS))
         size = d.size(value)

@@ -1,24 +1,30 @@
-"""The greatest and the least magnitude of each row of doubles; zeros are no least.
+"""Powers of two above the greatest and below the least magnitude of each row of doubles.
 
     void kernel(words, rows, shifts, nothing, out)
 
 ``words`` (int64): how many rows and columns there are, the distances of rows and of columns.
-``shifts``: what is taken off the elements of each row before. ``out``: the bits of the greatest of
-each row, then those of the least, less one. The bits of magnitudes order as these do, NaN above
-all; less one, a zero is greater than any. Where rows lie side by side, a vector has an element of
-each of some rows, and blocks of columns come one after the other.
+``shifts``: what is taken off the elements of each row before. ``out``: a power of two for each row
+that no element reaches, NaN where that is none of those between ``2**-RANGE`` and ``2**RANGE``; for
+each row one that is not above an element, but for zeros, 0 where that is none of them; and the
+shifts. Of zeros alone 1, and ``2**RANGE``.
+
+The bits of magnitudes order as these do, NaN above all; less one, a zero is greater than any. Where
+rows lie side by side, a vector has an element of each of some rows, and blocks of columns come one
+after the other.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from ...orders import RowSizes
 from ..function import function
 from ..memory import masked_load, masked_store
-from ..text import Text
+from ..text import Text, literal
 from .doubles import SIZE
 
+RANGE: Final = 400
 _LANES: Final = 8
 _BLOCK: Final = 64  # columns
 # Of the greatest and the least: the operation, and what it begins with.
@@ -28,6 +34,10 @@ _LINES: Final = (("umax", 0), ("umin", -1))
 def emit_sizes(program: RowSizes) -> str:
     """The LLVM text of ``program``."""
     return _SizesText().emit()
+
+
+def _number(value: float) -> str:
+    return literal(value, "float64")
 
 
 def first_lanes(t: Text, count: str) -> str:
@@ -54,7 +64,27 @@ class _SizesText:
             self._across()
         with t.when(t.op(f"xor i1 {across}, true")):
             self._along(beside)
+        with t.loop(0, self.rows) as row:
+            self._powers(row)
         return function(t, ("words", "values", "state", "scratch", "out"), ())
+
+    def _powers(self, row: str) -> None:
+        """What is asked for of ``row``, in the places of what was found."""
+        t = self.text
+        most, least = places = self._out(row)
+        shift = t.load("i64", t.at("%state", row))
+        t.store("i64", shift, t.at(least, self.rows))
+        greatest = t.load("i64", most)
+        zero = t.op(f"icmp eq i64 {greatest}, 0")
+        smallest = t.i64("add", t.load("i64", least), 1)
+        cases = ((greatest, 1, math.nan, 1.0), (smallest, 0, 0.0, 2.0**RANGE))
+        for place, (bits, above, unusual, of_zeros) in zip(places, cases, strict=True):
+            binade = t.i64("add", t.i64("lshr", bits, 52), above)
+            usual = t.op(f"icmp ult i64 {t.i64('sub', binade, 1024 - RANGE)}, {2 * RANGE - 1}")
+            power = t.op(f"bitcast i64 {t.i64('shl', binade, 52)} to double")
+            power = t.op(f"select i1 {usual}, double {power}, double {_number(unusual)}")
+            power = t.op(f"select i1 {zero}, double {_number(of_zeros)}, double {power}")
+            t.store("double", power, place)
 
     def _out(self, row: str) -> list[str]:
         """Where the numbers of ``row`` and those behind it go."""
