@@ -34,7 +34,7 @@ Array: TypeAlias = NDArray[Any]
 _LANES: Final = {"avx512": 8, "avx2": 4, "plain": 2}
 _STRETCH: Final = 1 << 16  # columns of a block in one call: some hundredths of a second
 _MOST_LEFT: Final = 1 / 16  # results that records make; of more all are made in another way
-_LEAST: Final = 1 << 14  # products that are worth more than the call
+_LEAST: Final = 1 << 17  # products; of fewer the call takes longer than they
 _Words: Final = ctypes.c_int64 * WORDS
 _SizeWords: Final = ctypes.c_int64 * 4
 
@@ -104,6 +104,11 @@ def run_pairs(
     if len(failed) > _MOST_LEFT * len(results):
         return None
     return repaired(stage, part, inputs, stop, results, failed)
+
+
+def are_pairs(stage: Stage, part: Part) -> bool:
+    """Whether ``part`` sums the products of so many pairs of rows that blocks of them pay."""
+    return _sides(stage, part) is not None
 
 
 def _sides(stage: Stage, part: Part) -> tuple[_Rows, _Rows] | None:

@@ -19,7 +19,16 @@ from ...kernel.llvm.ordering.weigh import MOST as GREATEST
 from ...kernel.llvm.ordering.weigh import STRIDE as WEIGH_STRIDE
 from ...kernel.llvm.ordering.weigh import WORDS as WEIGH_WORDS
 from ...kernel.llvm.simd import targets
-from ...kernel.orders import ByLeadingBits, Choose, Deal, EvenTally, Radix, RowPairs, RowSizes, Slide
+from ...kernel.orders import (
+    ByLeadingBits,
+    Choose,
+    Deal,
+    EvenTally,
+    Radix,
+    RowPairs,
+    RowSizes,
+    Slide,
+)
 from ...kernel.program import Sieve, Tally, Weigh
 from ..cpu import address_of
 from .elements import Array

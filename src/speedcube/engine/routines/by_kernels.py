@@ -11,9 +11,9 @@ from ...expr.routines.sliding import SLID
 from .covariances import covariances
 from .slid import slides
 
-_KERNELS: Final[dict[str, Callable[..., Any]]] = {SLID: slides, COVARIANCES: covariances}
+KERNELS: Final[dict[str, Callable[..., Any]]] = {SLID: slides, COVARIANCES: covariances}
 
 
 def by_kernels(routine: Routine) -> Callable[..., Any]:
     """What makes ``routine`` of NumPy's arrays."""
-    return _KERNELS.get(routine.name, routine.run)
+    return KERNELS.get(routine.name, routine.run)

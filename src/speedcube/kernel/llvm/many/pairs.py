@@ -261,9 +261,7 @@ class _PairsText:
 
     def _shuffled(self, kind: str, x: str, y: str, lanes: list[int]) -> str:
         mask = ", ".join(f"i32 {lane}" for lane in lanes)
-        return self.text.op(
-            f"shufflevector {kind} {x}, {kind} {y}, <{len(lanes)} x i32> <{mask}>"
-        )
+        return self.text.op(f"shufflevector {kind} {x}, {kind} {y}, <{len(lanes)} x i32> <{mask}>")
 
     def _ask(self, row: str, column: str) -> None:
         """Ask for what the next block has in this ``column`` of the ``row``."""
@@ -303,9 +301,7 @@ class _PairsText:
         """Add the products of all pairs of a tile, of columns from the first to the end."""
         t, v = self.text, self.d.double
         rows = []
-        for packed, start, length in zip(
-            self.packed, (i, j), (self.high, self.wide), strict=True
-        ):
+        for packed, start, length in zip(self.packed, (i, j), (self.high, self.wide), strict=True):
             first = t.at(packed, t.i64("mul", start, _ROW), "double")
             rows.append([t.at(first, k * _ROW, "double") for k in range(length)])
         with t.loop(*columns, self.lanes) as c:
@@ -356,18 +352,14 @@ class _PairsText:
             size *= 2
         return vectors[0]
 
-    def _results(
-        self, i: str, j: str, anchor: str, totals: list[str], rests: list[str]
-    ) -> None:
+    def _results(self, i: str, j: str, anchor: str, totals: list[str], rests: list[str]) -> None:
         """The results of a tile: where they are not certain, the sentinel."""
         t, d, v = self.text, self.d, self.d.double
         whole = self._sums(
             [d.sub(t.load(v, total), self._lane(anchor, k)) for k, total in enumerate(totals)]
         )
         value, tail = d.two_sum(whole, self._sums([t.load(v, rest) for rest in rests]))
-        error, rest = (
-            d.mul(anchor, self._constant(k)) for k in (1, 2)
-        )
+        error, rest = (d.mul(anchor, self._constant(k)) for k in (1, 2))
         exact = d.is_("le", rest, self._anchor(i, j, 2 * ROWS))
         size = d.size(value)
         before = d.of_bits(d.words("sub", d.bits(size), d.splat_bits(1)))
@@ -392,7 +384,13 @@ class _PairsText:
             bits = t.op(f"bitcast {self.d.one} {certain} to i{lanes}")
             with t.when(t.op(f"icmp ne i{lanes} {bits}, -1"), rarely=True):
                 t.store("i64", "1", self.uncertain)
-            self._lines(value, [[k * self.wide + n for n in range(self.wide)] for k in range(self.high)], i, j, "0")
+            self._lines(
+                value,
+                [[k * self.wide + n for n in range(self.wide)] for k in range(self.high)],
+                i,
+                j,
+                "0",
+            )
             with t.when(self.turns):
                 turned = [[k * self.wide + n for k in range(self.high)] for n in range(self.wide)]
                 self._lines(value, turned, j, i, self.word[TURNED])
