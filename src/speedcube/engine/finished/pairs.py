@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ...dataclass import dataclass
 from ...expr.nodes import Expr, Leaf, Map, Reduced, StageResult
 from ...expr.sources.read import Stored
-from ...kernel.llvm.many.pairs import ROWS, SETTLED, UNCERTAIN, WORDS, anchors_at, scratch_length
+from ...kernel.llvm.pairs.frame import ROWS, SETTLED, UNCERTAIN, WORDS, anchors_at, scratch_length
 from ...kernel.llvm.simd import targets
 from ...kernel.orders import RowPairs, RowSizes
 from ...plan.stages import Part, Stage
@@ -188,7 +188,7 @@ class Pairs:
         length = scratch_length(self.lanes)
         self.scratch = scratch_address(8 * length)
         doubles = (ctypes.c_double * length).from_address(self.scratch)
-        self.anchors: Array = np.frombuffer(doubles)[anchors_at(self.lanes) :]
+        self.anchors: Array = np.frombuffer(memoryview(doubles))[anchors_at(self.lanes) :]
         self.out, self.results = address_of(results), results
         self.words, self.failures = _Words(), 0
 
@@ -259,9 +259,9 @@ class Pairs:
         more than 8 * N times any product, so the unit is 2**(k - 52), totals keep their binade and
         the lanes' sum of them is exact. A rest takes S elements, of 0.6 units at most, before it
         is put aside: what is rounded away of it is below 2**-53 * 0.6 * (S + 2)**2 / 2 units. The
-        lanes' rests are below a unit each when they are added up. A rest is a multiple of the last bit of the
-        least product that is not zero. So nothing is rounded away where that product is no less
-        than S + 2 units, and than a unit for each lane.
+        lanes' rests are below a unit each when they are added up. A rest is a multiple of the last
+        bit of the least product that is not zero. So nothing is rounded away where that product is
+        no less than S + 2 units, and than a unit for each lane.
         """
         lanes, columns = self.lanes, self.columns
         blocks = -(-columns // SETTLED)

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from ...orders import ByLeadingBits, Choose, Deal, EvenTally, Radix, RowPairs, RowSizes, Slide
 from ...program import Sieve, Tally, Weigh
-from ..many.pairs import emit_pairs
-from ..many.sizes import emit_sizes
+from ..pairs.emit import emit_pairs
+from ..pairs.sizes import emit_sizes
 from .choose import emit_choose
 from .even import emit_even_tally
 from .packed import emit_packed

@@ -20,9 +20,9 @@ from typing import Final
 
 from ...orders import RowSizes
 from ..function import function
+from ..many.doubles import SIZE
 from ..memory import masked_load, masked_store
 from ..text import Text, literal
-from .doubles import SIZE
 
 RANGE: Final = 400
 _LANES: Final = 8
