@@ -40,7 +40,7 @@ _SizeWords: Final = ctypes.c_int64 * 4
 
 
 @dataclass(frozen=True)
-class _Lines:
+class _RowsAt:
     """Doubles in memory, and where in them the first of some lines begins; distances are counted.
 
     Of one number a line, what lies beyond it is nowhere: ``by_column`` is 0 and ``columns`` 1.
@@ -71,8 +71,8 @@ class _Lines:
 class _Rows:
     """Rows in memory, off whose elements a number is taken that each row has; None: nothing."""
 
-    lines: _Lines
-    shifts: _Lines | None
+    lines: _RowsAt
+    shifts: _RowsAt | None
 
     def arrays(self, inputs: Mapping[int, Array]) -> tuple[Array, Array] | None:
         """The rows and their shifts, where both lie as they are described."""
@@ -139,7 +139,7 @@ def _rows_of(side: Expr, axis: int) -> _Rows | None:
     return _Rows(lines, shifts) if lines is not None and lines.by_column and alike else None
 
 
-def _lines_of(leaf: Expr, axis: int) -> _Lines | None:
+def _lines_of(leaf: Expr, axis: int) -> _RowsAt | None:
     """The lines along the last axis of ``leaf``, which differ along ``axis`` alone."""
     if not isinstance(leaf, Leaf) or not isinstance(leaf.source, (Stored, StageResult)):
         return None
@@ -147,7 +147,7 @@ def _lines_of(leaf: Expr, axis: int) -> _Lines | None:
     if leaf.source.dtype != "float64" or across or by_row <= 0 or by_column < 0:
         return None
     columns = leaf.shape[2] if by_column else 1
-    return _Lines(leaf.source, leaf.offset, leaf.shape[axis], columns, by_row, by_column)
+    return _RowsAt(leaf.source, leaf.offset, leaf.shape[axis], columns, by_row, by_column)
 
 
 def _first_of_left(left: _Rows, right: _Rows) -> int | None:
@@ -160,7 +160,7 @@ def _first_of_left(left: _Rows, right: _Rows) -> int | None:
     return first if _first_among(left.shifts, right.shifts) == first else None
 
 
-def _first_among(some: _Lines, lines: _Lines) -> int | None:
+def _first_among(some: _RowsAt, lines: _RowsAt) -> int | None:
     """The number that the first of ``some`` has among ``lines``; None where it is none of them."""
     distances = (some.by_row, some.by_column) == (lines.by_row, lines.by_column)
     if some.source is not lines.source or not distances:

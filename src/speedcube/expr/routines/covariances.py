@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from ..nodes import Shape
 from .row import Routine
 
 COVARIANCES: Final = "covariances"
+_FINEST: Final = 1074  # doubles are multiples of 2**-1074
 
 
 def covariances_of(xp: Any, *taken: Any) -> Any:
@@ -42,9 +42,10 @@ def exact_sum(values: Any, divisor: int = 1) -> float:
     if not finite.all():
         with np.errstate(invalid="ignore"):
             return float(values[~finite].sum())
-    total = sum(map(Fraction, values.tolist()), Fraction()) / divisor
+    ratios = (value.as_integer_ratio() for value in values.tolist())
+    total = sum((above << _FINEST) // below for above, below in ratios)
     try:
-        return float(total)
+        return total / (divisor << _FINEST)  # of integers it is rounded once
     except OverflowError:
         return math.inf if total > 0 else -math.inf
 

@@ -25,23 +25,23 @@ from .frame import (
     SETTLED,
     SIDE,
     UNCERTAIN,
-    Frame,
+    PairsFrame,
 )
 from .packing import Packing
-from .results import Results
+from .results import PairsResults
 
 
 def emit_pairs(program: RowPairs) -> str:
     """The LLVM text of ``program``."""
-    return _PairsText(Frame(program)).emit()
+    return _PairsText(PairsFrame(program)).emit()
 
 
 class _PairsText:
     """The text under construction: blocks of columns, in each of them tiles of pairs."""
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: PairsFrame) -> None:
         self.frame, self.text, self.d, self.lanes = frame, frame.text, frame.d, frame.lanes
-        self.packing, self.results = Packing(frame), Results(frame)
+        self.packing, self.results = Packing(frame), PairsResults(frame)
         t = self.text
         side = t.op(f"select i1 {frame.same}, i64 0, i64 {SIDE}", "i")
         self.packed = "%scratch", t.at("%scratch", side, "double")

@@ -45,7 +45,7 @@ def scratch_length(lanes: int) -> int:
     return anchors_at(lanes) + _CONSTANTS + 3
 
 
-class Frame:
+class PairsFrame:
     """The text under construction, and what all of it knows."""
 
     def __init__(self, program: RowPairs) -> None:

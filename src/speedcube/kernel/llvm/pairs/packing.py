@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ..memory import masked_load
-from .frame import RIGHT, ROW, ROWS, SHIFTS, Frame
+from .frame import RIGHT, ROW, ROWS, SHIFTS, PairsFrame
 from .sizes import first_lanes
 
 
 class Packing:
     """The text that packs rows, which lie row by row, or column by column."""
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: PairsFrame) -> None:
         self.frame, self.text, self.d, self.lanes = frame, frame.text, frame.d, frame.lanes
 
     def pack(

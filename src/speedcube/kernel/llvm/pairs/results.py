@@ -8,13 +8,13 @@ was rounded away, a tie is none.
 from __future__ import annotations
 
 from ..many.nest import SENTINEL
-from .frame import LEFT_ROWS, OUT_COLUMN, OUT_ROW, RIGHT_ROWS, ROWS, TURNED, Frame
+from .frame import LEFT_ROWS, OUT_COLUMN, OUT_ROW, RIGHT_ROWS, ROWS, TURNED, PairsFrame
 
 
-class Results:
+class PairsResults:
     """The text that gives the results of a tile."""
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: PairsFrame) -> None:
         self.frame, self.text, self.d, self.lanes = frame, frame.text, frame.d, frame.lanes
 
     def give(self, i: str, j: str, anchor: str, totals: list[str], rests: list[str]) -> None:
