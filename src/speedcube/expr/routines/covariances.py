@@ -43,7 +43,7 @@ def exact_sum(values: Any, divisor: int = 1) -> float:
         with np.errstate(invalid="ignore"):
             return float(values[~finite].sum())
     ratios = (value.as_integer_ratio() for value in values.tolist())
-    total = sum((above << _FINEST) // below for above, below in ratios)
+    total: int = sum((above << _FINEST) // below for above, below in ratios)
     try:
         return total / (divisor << _FINEST)  # of integers it is rounded once
     except OverflowError:
