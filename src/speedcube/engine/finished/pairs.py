@@ -34,6 +34,7 @@ Array: TypeAlias = NDArray[Any]
 _LANES: Final = {"avx512": 8, "avx2": 4, "plain": 2}
 _STRETCH: Final = 1 << 16  # columns of a block in one call: some hundredths of a second
 _MOST_LEFT: Final = 1 / 16  # results that records make; of more all are made in another way
+_SEVERAL: Final = 4  # rows
 _LEAST: Final = 1 << 17  # products; of fewer the call takes longer than they
 _Words: Final = ctypes.c_int64 * WORDS
 _SizeWords: Final = ctypes.c_int64 * 4
@@ -73,6 +74,11 @@ class _Rows:
 
     lines: _RowsAt
     shifts: _RowsAt | None
+
+    @property
+    def are_thin(self) -> bool:
+        """Whether they are so few columns of a table that reading it once is all that counts."""
+        return self.lines.count < _SEVERAL and self.lines.by_column != 1
 
     def arrays(self, inputs: Mapping[int, Array]) -> tuple[Array, Array] | None:
         """The rows and their shifts, where both lie as they are described."""
@@ -124,7 +130,7 @@ def _sides(stage: Stage, part: Part) -> tuple[_Rows, _Rows] | None:
         return None
     for one, other in (root.args, root.args[::-1]):
         left, right = _rows_of(one, 0), _rows_of(other, 1)
-        if left is not None and right is not None:
+        if left is not None and right is not None and not (left.are_thin and right.are_thin):
             return left, right
     return None
 

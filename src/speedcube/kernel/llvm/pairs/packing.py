@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..memory import masked_load
 from .frame import RIGHT, ROW, ROWS, SHIFTS, PairsFrame
 from .sizes import first_lanes
+
+_SEVERAL: Final = 4  # rows from which on vectors are turned: of fewer they are nearly empty
 
 
 class Packing:
@@ -29,6 +33,7 @@ class Packing:
         shifts = t.at(self.frame.anchors, SHIFTS + (strides == RIGHT) * ROWS, "double")
         beside = t.op(f"icmp eq i64 {by_column}, 1")
         turned = t.op(f"icmp eq i64 {by_row}, 1")
+        turned = t.op(f"and i1 {turned}, {t.op(f'icmp sge i64 {count}, {_SEVERAL}')}")
         either = t.op(f"or i1 {beside}, {turned}")
         vectors = t.op(f"select i1 {either}, i64 {t.i64('and', columns, -self.lanes)}, i64 0", "i")
         with t.loop(0, count) as row:
