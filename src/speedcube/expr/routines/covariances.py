@@ -51,9 +51,12 @@ def exact_sum(values: Any, divisor: int = 1) -> float:
 
 
 def finished(products: Any, divisor: float, correlations: bool) -> Any:
-    """Covariances of sums of products; or ``correlations``, held in -1 .. 1. With NumPy's NaN."""
+    """Covariances of sums of ``products``, in their place; or ``correlations``, held in -1 .. 1.
+
+    With NumPy's NaN.
+    """
     with np.errstate(all="ignore"):
-        made = products / divisor
+        made = np.divide(products, divisor, out=products)
         if correlations and len(made) == 1:
             made /= made
         elif correlations:
