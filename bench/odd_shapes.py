@@ -123,6 +123,15 @@ IN_MEMORY: Final[dict[str, Callable[..., Any]]] = {
     "3e6 numbers: those above 0": lambda m, v: v.long[v.long > 0],
     "3e6 numbers: all but one in a hundred": lambda m, v: v.long[v.long > -2.33],
     "int64, a million: cumsum": lambda m, v: m.cumsum(v.whole.reshape(-1)[:1_000_000]),
+    "cov of 62 variables, 53,988 rows": lambda m, v: m.cov(v.tall, rowvar=False),
+    "cov of 240 variables, 10,982 rows": lambda m, v: m.cov(v.wide, rowvar=False),
+    "cov of 1,000 variables, 100 of each": lambda m, v: m.cov(v.table[:1000]),
+    "cov of 10 variables, 500,000 rows": lambda m, v: m.cov(v.ten, rowvar=False),
+    "cov of 8 variables, 300,000 weighed rows": lambda m, v: m.cov(
+        v.eight, rowvar=False, aweights=v.weights
+    ),
+    "cov of 3 variables, 1,000 rows": lambda m, v: m.cov(v.three[:1000], rowvar=False),
+    "corrcoef of two lines of 1,000": lambda m, v: m.corrcoef(v.a[:1000], v.b[:1000]),
     "(1000, 100): take of rows": lambda m, v: m.take(v.table[:1000], v.few, axis=0),
     "17 columns of (200000, 34): + 1": lambda m, v: v.wide[:, 8:25] + 1,
     "17 columns of (200000, 34): max": lambda m, v: v.wide[:, 8:25].max(),
@@ -161,11 +170,14 @@ def in_memory() -> list[Odd]:
         "wide1": draw.integers(0, 200, (200_000, 34), "uint8"),
         "short": draw.integers(-999, 999, 1_000_000, "int16"),
         "long": draw.normal(size=3_000_000),
+        "tall": draw.normal(size=(53_988, 62)),
+        "wide": draw.normal(size=(10_982, 240)),
     }
     places = {
         "few": np.arange(0, 1000, 3),
         "rows": draw.integers(0, 1000, 1000),
         "places": draw.integers(0, 300_000, 300_000),
+        "weights": draw.random(300_000),
     }
     theirs = SimpleNamespace(**held, **places)
     ours = SimpleNamespace(**{name: sc.asarray(one) for name, one in held.items()}, **places)

@@ -16,7 +16,7 @@ from ..plan.regions import Region, folds_across, regions_of
 from ..plan.stages import Part, Stage
 from . import cpu
 from .boxes import Stop
-from .finished import along, near
+from .finished import along, at_once, near
 from .finished import cpu as finished_cpu
 from .finished.near import Partial
 from .ordering.elements import AllElements
@@ -26,7 +26,7 @@ from .pieces.lines import lines_taken
 from .pieces.moves import moved, passes_the_cache
 from .pieces.records import merged_regions
 from .pieces.regions import joined as joined_regions
-from .prepare import Prepared, prepare, prepare_folded, prepare_many
+from .prepare import Prepared, prepare, prepare_many
 from .results import Destination, Needs, inputs_of, values
 from .scans.parts import ScanPart, share_of
 from .several import Outcome, from_several, run_part
@@ -147,8 +147,8 @@ class Worker:
 
             made = few.in_memory(regions, inputs, self.device)
             return joined_regions(made, each, shape, stage.dtype, out, self.device)  # type: ignore[no-any-return]
-        if self.device is None and (folded := prepare_folded(stage, part)) is not None:
-            found = finished_cpu.run_folded(folded, inputs, self.stop, stage.dtype, out)
+        here = self.device is None
+        if here and (found := at_once.results_of(stage, part, inputs, self.stop, out)) is not None:
             return found.reshape(shape)
         many = prepare_many(stage, part, self.device is not None)
         if many and (results := self.finished(stage, part, many, inputs, out)) is not None:

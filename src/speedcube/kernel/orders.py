@@ -1,4 +1,4 @@
-"""Programs of fixed text that order elements in memory, count them, or slide along them."""
+"""Programs of fixed text that order elements in memory, count them, slide along or pair them."""
 
 from __future__ import annotations
 
@@ -48,3 +48,19 @@ class Slide:
     """A kernel that adds products of a short line of ``dtype`` sliding along a long one."""
 
     dtype: str
+
+
+@dataclass(frozen=True)
+class RowPairs:
+    """A kernel that adds up products of pairs of rows, in vectors of ``lanes``.
+
+    ``fused``: products are added in one operation where that is an instruction.
+    """
+
+    lanes: int
+    fused: bool
+
+
+@dataclass(frozen=True)
+class RowSizes:
+    """A kernel that finds the greatest and the least magnitude of each row of doubles."""

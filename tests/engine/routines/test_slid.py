@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.engine.routines import quick
+from speedcube.engine.routines.by_kernels import KERNELS
 from speedcube.engine.routines.slid import Slides
 from speedcube.expr.routines.sliding import SLID
 from speedcube.expr.routines.table import ROUTINES
@@ -76,9 +76,9 @@ def test_convolutions_take_it(dtype: str, mode: str, monkeypatch: pytest.MonkeyP
     rng = np.random.default_rng(6)
     long, short = line(rng, 40_000, dtype), line(rng, 11, dtype)
     arrays = [(long[:900], short), (long, short), (long[:5], short), (long[::-7], short)]
-    monkeypatch.setattr(quick, "slides", Slides(1 << 60))
+    monkeypatch.setitem(KERNELS, SLID, Slides(1 << 60))
     steps = [sc.convolve(*some, mode).compute("core") for some in arrays]
-    monkeypatch.setattr(quick, "slides", slides := Slides(0))
+    monkeypatch.setitem(KERNELS, SLID, slides := Slides(0))
     for on in ("core", "cores:2"):
         for some, wanted in zip(arrays, steps, strict=True):
             assert sc.convolve(*some, mode).compute(on).tobytes() == wanted.tobytes()

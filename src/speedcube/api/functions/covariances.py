@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from ... import dtypes
 from ...errors import DTypeError, ParameterError, ParameterTypeError, ShapeError
+from ...expr.nodes import Leaf, Stored
+from ...expr.routines.covariances import COVARIANCES
+from ...expr.routines.row import called
+from ...expr.routines.table import ROUTINES
 from ..array import Array, array_of, elementwise
 from ..complexes.of_parts import complex_of
 from ..dot import inner_products
 from ..joining import concatenate
 from .floats import floats
+
+_FEW: Final = 256  # variables that a routine takes at once,
+_SHORT: Final = 1 << 20  # and numbers,
+_PRODUCTS: Final = 1 << 25  # of which so many products take a millisecond
 
 
 def cov(
@@ -62,11 +71,14 @@ def cov(
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    x = _variables("cov", m, y, rowvar, dtype)
+    rows = _variables("cov", m, y, rowvar, dtype)
     taken = (0 if bias else 1) if ddof is None else ddof
     if not isinstance(taken, (int, float, np.number)) or not np.rint(taken) == taken:
         raise ParameterTypeError(f"cov: ddof must be an integer, not {ddof!r}")
-    weight = _observed(x.shape[1], fweights, aweights)
+    weight = _observed(rows[0].shape[1], fweights, aweights)
+    if weight is None and _are_few(rows):
+        return _made_at_once(rows, taken, False)
+    x = concatenate(rows) if len(rows) > 1 else rows[0]
     means, divisor = _centre(x, weight, aweights, taken)
     apart = x - means
     weighted = apart if weight is None else apart * weight
@@ -87,7 +99,35 @@ def _centre(x: Array, weight: Array | None, aweights: Any, taken: float) -> tupl
     return means, total - taken * (weight * floats(aweights)).sum() / total
 
 
-def _variables(name: str, m: Any, y: Any, rowvar: bool, dtype: Any) -> Array:
+def _are_few(rows: Sequence[Array]) -> bool:
+    """Whether a routine makes all results at once: of few numbers that lie in memory."""
+    observations = rows[0].shape[1]
+    variables = sum(len(one) for one in rows)
+    return (
+        0 < variables <= _FEW
+        and 0 < observations <= min(_SHORT // variables, _PRODUCTS // variables**2)
+        and all(one.shape[1] == observations and _is_at_hand(one) for one in rows)
+    )
+
+
+def _is_at_hand(one: Array) -> bool:
+    expr = one._expr
+    if type(expr) is not Leaf or type(expr.source) is not Stored or one._gpu:
+        return False
+    return expr.dtype == "float64" and type(expr.source.buffer) is np.ndarray
+
+
+def _made_at_once(rows: Sequence[Array], taken: float, correlations: bool) -> Array:
+    """The covariances of ``rows`` by a routine, or the correlations."""
+    count = sum(len(one) for one in rows)
+    shape = (count, count) if count > 1 else ()
+    given = (max(float(rows[0].shape[1] - taken), 0.0), correlations)
+    exprs = [one._expr for one in rows]
+    (made,) = called(ROUTINES[COVARIANCES], exprs, [shape], "float64", given)
+    return Array(made)
+
+
+def _variables(name: str, m: Any, y: Any, rowvar: bool, dtype: Any) -> list[Array]:
     """Variables times observations, as floats or complex numbers."""
     given = [array_of(m), *(() if y is None else (array_of(y),))]
     if any(one.ndim > 2 for one in given):
@@ -100,7 +140,7 @@ def _variables(name: str, m: Any, y: Any, rowvar: bool, dtype: Any) -> Array:
     for k, one in enumerate(given):
         turned = one.T if one.ndim == 2 and not rowvar and (k or one.shape[0] != 1) else one
         rows.append((turned if turned.ndim == 2 else turned.reshape(1, -1)).astype(name_of))
-    return concatenate(rows) if len(rows) > 1 else rows[0]
+    return rows
 
 
 def _observed(count: int, fweights: Any, aweights: Any) -> Array | None:
@@ -148,6 +188,9 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     array([[ 1., -1.],
            [-1.,  1.]])
     """
+    rows = _variables("corrcoef", x, y, rowvar, dtype)
+    if _are_few(rows):
+        return _made_at_once(rows, 1, True)
     matrix = cov(x, y, rowvar, dtype=dtype)
     if not matrix.ndim:
         return elementwise("divide", matrix, matrix)

@@ -15,15 +15,14 @@ import numpy as np
 from ...expr.nodes import Expr, Leaf, Map, Stored, Through, c_strides, is_whole
 from ...expr.pairs.node import COMPLEX, interleaved, is_pair
 from ...expr.routines.row import Routine, RoutineCall, call_of, complex_of, reals_of, seen
-from ...expr.routines.sliding import SLID
 from ...expr.routines.table import ROUTINES, part_of
 from ...late import watched
 from ..foreign.held import client_of
 from ..results import as_complex, shaped
 from ..rungs import Rung, is_named, resolve
+from .by_kernels import by_kernels
 from .direct import elements, is_routine, needs_no_look
 from .run import explanation, window
-from .slid import slides
 from .strictness import is_strict
 from .threads import blas_threads
 
@@ -242,7 +241,7 @@ def _results(found: QuickCall, threads: int) -> list[Any]:
 def run(found: QuickCall, threads: int) -> Any:
     """Call the library, with so many ``threads``."""
     routine, source, arrays, call, is_tiny = found
-    function = slides if routine.name == SLID else routine.run
+    function = by_kernels(routine)
     try:
         with _QUIET():
             if is_tiny:

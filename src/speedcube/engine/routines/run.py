@@ -18,6 +18,7 @@ from ..boxes import Stop
 from ..cpu import host_array
 from ..ordering.elements import AllElements, Array, Inputs, Store, elements_of
 from ..staging.late import sweeps
+from .by_kernels import by_kernels
 from .threads import blas_threads
 
 
@@ -39,7 +40,7 @@ def run_routine(stage: Stage, inputs: Inputs, device: int | None, stop: Stop, st
             whole[id(arg)] = _host(elements)
     parts = _seen(source, whole, np.lib.stride_tricks.as_strided)
     with blas_threads(stage.threads), np.errstate(all="ignore"), explained(source.op):
-        return made(np, routine, source, parts)
+        return made(np, replace(routine, run=by_kernels(routine)), source, parts)
 
 
 # What LAPACK finds wrong, and what to do about it.

@@ -18,6 +18,7 @@ from ...kernel.lower.counts import NUMBERS, numbers_of
 from ..boxes import Stop, result_boxes
 from ..cpu import Frame, address_of, frame_of
 from ..finished import cpu as finished
+from ..finished.pairs import are_pairs
 from ..prepare import Prepared, prepare_line
 from ..tasks import Worker
 from .parameters import Arguments
@@ -56,8 +57,12 @@ class Finishing:
 
 
 def finishing(slots: Slots) -> Finishing | None:
-    """The kernel that finishes the results of ``slots``; None where there is none."""
-    prepared = finishing_kernel(slots.stage)
+    """The kernel that finishes the results of ``slots``; None where there is none, or a better way.
+
+    Products of pairs of rows are a worker's, by blocks.
+    """
+    stage = slots.stage
+    prepared = None if are_pairs(stage, stage.parts[0]) else finishing_kernel(stage)
     if prepared is None:
         return None
     numbers = {id(source): k for k, source in enumerate(slots.sources)}

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from ..nodes import Through
-from . import bits, complexes, lu, matrices, sliding, spectra
+from . import bits, complexes, covariances, lu, matrices, sliding, spectra
 from .row import Routine, narrowed
 
 ROUTINES: Final[dict[str, Routine]] = {
-    row.name: row for rows in (matrices, lu, spectra, complexes, bits, sliding) for row in rows.ROWS
+    row.name: row
+    for rows in (matrices, lu, spectra, complexes, bits, sliding, covariances)
+    for row in rows.ROWS
 }
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ...orders import ByLeadingBits, Choose, Deal, EvenTally, Radix, Slide
+from ...orders import ByLeadingBits, Choose, Deal, EvenTally, Radix, RowPairs, RowSizes, Slide
 from ...program import Sieve, Tally, Weigh
+from ..pairs.emit import emit_pairs
+from ..pairs.sizes import emit_sizes
 from .choose import emit_choose
 from .even import emit_even_tally
 from .packed import emit_packed
@@ -27,4 +29,6 @@ EMITTERS: Final[dict[type[Any], Callable[[Any], str]]] = {
     ByLeadingBits: emit_packed,
     Weigh: emit_weigh,
     Slide: emit_slide,
+    RowPairs: emit_pairs,
+    RowSizes: emit_sizes,
 }
