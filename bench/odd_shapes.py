@@ -124,7 +124,7 @@ IN_MEMORY: Final[dict[str, Callable[..., Any]]] = {
     "3e6 numbers: all but one in a hundred": lambda m, v: v.long[v.long > -2.33],
     "int64, a million: cumsum": lambda m, v: m.cumsum(v.whole.reshape(-1)[:1_000_000]),
     "cov of 62 variables, 53,988 rows": lambda m, v: m.cov(v.tall, rowvar=False),
-    "cov of 240 variables, 10,982 rows": lambda m, v: m.cov(v.wide, rowvar=False),
+    "cov of 240 variables, 10,982 rows": lambda m, v: m.cov(v.many, rowvar=False),
     "cov of 1,000 variables, 100 of each": lambda m, v: m.cov(v.table[:1000]),
     "cov of 10 variables, 500,000 rows": lambda m, v: m.cov(v.ten, rowvar=False),
     "cov of 8 variables, 300,000 weighed rows": lambda m, v: m.cov(
@@ -171,7 +171,7 @@ def in_memory() -> list[Odd]:
         "short": draw.integers(-999, 999, 1_000_000, "int16"),
         "long": draw.normal(size=3_000_000),
         "tall": draw.normal(size=(53_988, 62)),
-        "wide": draw.normal(size=(10_982, 240)),
+        "many": draw.normal(size=(10_982, 240)),
     }
     places = {
         "few": np.arange(0, 1000, 3),
