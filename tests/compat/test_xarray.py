@@ -16,6 +16,7 @@ from speedcube.api.methods import dask_collection
 
 xr = pytest.importorskip("xarray", reason="is in the extra dev")
 pytest.importorskip("zarr", reason='needs pip install "speedcube[io]"')
+interpolated: Any = pytest.importorskip("speedcube.compat.for_xarray.interpolated")
 
 warnings.simplefilter("ignore", FutureWarning)
 pytestmark = pytest.mark.filterwarnings("ignore")  # what xarray and NumPy say of NaN
@@ -431,3 +432,26 @@ def test_straight_lines_between_places_are_scipys(dtype: str, down: bool) -> Non
         np.testing.assert_allclose(found.values, want.values, rtol=0, atol=tight)
     grid = ours.interp({"y": [1.0, 5.0]}).data.chunks
     assert grid[0] == ours.data.chunks[0]
+
+
+def test_blocks_that_are_interpolated_stay_as_they_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labelled(DATA).to_dataset(name="t").to_zarr(tmp_path / "x.zarr", consolidated=False)
+    how: Any = {"chunks": {}, "consolidated": False, "chunked_array_type": "speedcube"}
+    t, given = xr.open_zarr(tmp_path / "x.zarr", **how).t, list[Any]()
+    theirs = interpolated.between
+
+    def told(values: Any, *args: Any, axis: int, **named: Any) -> Any:
+        given.append((values.shape, axis, values.flags.c_contiguous))
+        return theirs(values, *args, axis=axis, **named)
+
+    monkeypatch.setattr(interpolated, "between", told)
+    monkeypatch.setattr(interpolated, "_SLAB", 1)  # a row at a time
+    found = t.interp(y=[1.0, 3.3], x=[0.5, 2.5, 4.0])
+    want = labelled(DATA).interp(y=[1.0, 3.3], x=[0.5, 2.5, 4.0])
+    np.testing.assert_allclose(found.values, want.values, rtol=1e-12)
+    assert {(len(shape), axis, whole) for shape, axis, whole in given} == {
+        (3, 1, True),
+        (3, 2, True),
+    }

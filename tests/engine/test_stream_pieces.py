@@ -92,6 +92,20 @@ def test_two_views_of_a_file_decode_each_chunk_once(
     assert len(decoded) == 10
 
 
+@pytest.mark.parametrize("name", ["x.npy", "x.raw", "x.zstd", "x.gzip"])
+def test_pieces_are_read_where_they_belong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Not into memory of their own, to be copied from there."""
+    monkeypatch.delattr(pieced, "Cells")
+    np.save(tmp_path / "x.npy", DATA)
+    for codec in ("zstd", "gzip", "raw"):
+        codecs: Any = [] if codec == "raw" else [codec]
+        sc.asarray(DATA).to_zarr(tmp_path / f"x.{codec}", chunks=(6, 4, 37), codecs=codecs)
+    y = PROGRAMS["gradient"](sc.open(tmp_path / name))
+    assert_same(y.compute(on="core"), PROGRAMS["gradient"](sc.asarray(DATA)).compute(on="core"))
+
+
 def test_small_files_are_regions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieced, "LEAST", DATA.nbytes + 1)
     np.save(tmp_path / "x.npy", DATA)

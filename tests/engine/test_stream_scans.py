@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pytest
 
 import speedcube as sc
+from speedcube.engine import machine
 from speedcube.engine.streams.made import scanned
+from speedcube.engine.streams.made.following import Following
+from speedcube.errors import DataFileError
+from speedcube.interop.readers.encoded_zarr import EncodedZarr
 from speedcube.interop.readers.npy import NpyFile
 from speedcube.plan import streams
 
@@ -127,3 +132,74 @@ def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
 def test_small_scans_lie_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scanned, "LEAST", 1 << 20)
     assert "cumsum of" not in str(opened(tmp_path, DATA).cumsum(axis=0).max().plan())
+
+
+@pytest.fixture
+def readers(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The names of the threads that decode chunks, where there is a core for them."""
+    names, decode = set[str](), EncodedZarr._decoded
+
+    def told(self: Any, *args: Any) -> bool:
+        names.add(threading.current_thread().name)
+        return decode(self, *args)
+
+    monkeypatch.setattr(EncodedZarr, "_decoded", told)
+    monkeypatch.setattr(machine, "cores", lambda: 2)
+    return names
+
+
+def encoded(tmp_path: Path, data: Any) -> Any:
+    sc.asarray(data).to_zarr(tmp_path / "x.zarr", chunks=(5, 11, 37), codecs=["zstd"], mode="w")
+    return sc.open(tmp_path / "x.zarr")
+
+
+AHEAD: Final = ("first", "most", "all", "backwards", "differences")
+
+
+@pytest.mark.parametrize("program", AHEAD)
+def test_the_next_box_is_decoded_meanwhile(tmp_path: Path, readers: set[str], program: str) -> None:
+    run = PROGRAMS[program]
+    y = run(encoded(tmp_path, DATA))
+    for _ in range(2):  # and begun again
+        assert_same(y.compute(), run(sc.asarray(DATA)).compute())
+    assert "speedcube-following" in readers
+
+
+def test_a_first_box_alone_begins_no_other(tmp_path: Path, readers: set[str]) -> None:
+    y = encoded(tmp_path, DATA).cumsum(axis=0)[:2].sum()
+    assert_same(y.compute(), sc.asarray(DATA).cumsum(axis=0)[:2].sum().compute())
+    assert "speedcube-following" not in readers
+
+
+def test_what_was_decoded_before_a_file_changed_is_dropped(
+    tmp_path: Path, readers: set[str]
+) -> None:
+    y = encoded(tmp_path, DATA).cumsum(axis=0)[:60].max()  # the box behind is begun, too
+    y.compute()
+    encoded(tmp_path, DATA * 3)
+    assert_same(y.compute(), sc.asarray(DATA * 3).cumsum(axis=0)[:60].max().compute())
+
+
+def test_a_chunk_that_does_not_decode_is_an_error_of_its_own(
+    tmp_path: Path, readers: set[str]
+) -> None:
+    y = encoded(tmp_path, DATA).cumsum(axis=0).max()
+    chunk = tmp_path / "x.zarr" / "c" / "9" / "0" / "0"
+    whole = chunk.read_bytes()
+    chunk.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataFileError, match=r"chunk \(9, 0, 0\)"):
+        y.compute()
+    chunk.write_bytes(whole)
+    assert_same(y.compute(), sc.asarray(DATA).cumsum(axis=0).max().compute())
+    assert not [one for one in threading.enumerate() if one.name == "speedcube-following"]
+
+
+def test_another_box_than_the_one_begun_is_made() -> None:
+    made = list[Any]()
+    following = Following(lambda item: np.asarray(made.append(item) or len(made)))
+    following.begin((slice(0, 2),))
+    assert following.taken((slice(4, 6),)) == 2
+    following.begin((slice(0, 2),))
+    assert following.taken((slice(0, 2),)) == 3
+    assert following.taken((slice(0, 2),)) == 4
+    assert made == [(slice(0, 2),), (slice(4, 6),), (slice(0, 2),), (slice(0, 2),)]

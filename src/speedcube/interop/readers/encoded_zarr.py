@@ -43,6 +43,7 @@ class EncodedZarr:
     size_of: Callable[[bytes], int | None]
     zarr: Sliceable
     keeps_chunks = True  # those that several passes read
+    anywhere = True
 
     @property
     def shape(self) -> tuple[int, ...]:

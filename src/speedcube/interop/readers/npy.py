@@ -55,6 +55,7 @@ class NpyFile:
     offset: int
     header: AsOpened | None = field(default=None, compare=False, repr=False)
     decodes = False  # a part of a chunk is read as fast as all of it
+    anywhere = True  # a box may be put into an array whatever its strides
 
     @property
     def label(self) -> str:

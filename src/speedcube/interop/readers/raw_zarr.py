@@ -39,6 +39,7 @@ class RawZarr:
     label: str
     header: AsOpened | None = None
     decodes = False
+    anywhere = True
 
     @property
     def lies_in(self) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ class Sliceable:
     label: str = field(default="array")
     complete: bool = False  # whether a chunk that is in no file is an error; it is of fill values
     header: AsOpened | None = None
+    anywhere = True
 
     @property
     def lies_in(self) -> tuple[str, ...]:

@@ -24,7 +24,8 @@ from ....expr.sources.tiled import Box
 from ....expr.space import TILE
 from ....plan.streams import readers_in, steps_of, tiled
 from .carried import FEW, CarriedColumns, CarriedLines
-from .cells import Cells, plain, read_bytes
+from .cells import Cells, Item, plain, read_bytes
+from .following import Following, is_worth_it
 from .later import Later, Make, Weigh, read_later
 
 Array: TypeAlias = NDArray[Any]
@@ -32,6 +33,7 @@ Array: TypeAlias = NDArray[Any]
 LEAST: Final = 64 << 20  # bytes that a scan reads: what is less lies in memory
 MOST_LINES: Final = 1 << 20  # that go on at the same time: 64 bytes each
 MOST_CELL: Final = 64 << 20  # bytes of the elements of a box
+MOST_AHEAD: Final = 16 << 20  # the same of one of which the next is made meanwhile
 KEPT: Final = 16 << 20  # bytes of what lines go on from, kept of earlier boxes
 _LINE: Final = 64  # of a line side by side with others
 _ALONE: Final = 1024  # of a line by itself
@@ -105,6 +107,18 @@ class ScanBlocks:
         self._lock = threading.Lock()
         self._held: OrderedDict[tuple[int, ...], Array] = OrderedDict()
         self.root, self.made_of = root, (root,)
+        self._following = Following(self._values) if self._goes_ahead() else None
+
+    def _goes_ahead(self) -> bool:
+        """Whether the box behind one is read meanwhile: where it is the next, and no large one."""
+        boxes = zip(self.extents, self.root.shape, strict=True)
+        alone = all(step == n for k, (step, n) in enumerate(boxes) if k != self._first)
+        return alone and self._cell_bytes <= MOST_AHEAD and is_worth_it([self.root])
+
+    @property
+    def _cell_bytes(self) -> int:
+        """Bytes of a box while it is made, at most."""
+        return math.prod(self.extents) * 8
 
     @property
     def chunks(self) -> tuple[int, ...]:
@@ -127,10 +141,12 @@ class ScanBlocks:
     @property
     def working_bytes(self) -> int:
         """Bytes of what goes on, and of a box while it is made."""
-        cell = math.prod(self.extents) * 8
+        cell = self._cell_bytes
         read = self._cells.bytes_of(tuple(self.extents[k] for k in self._turned))
         inner = sum(getattr(one, "working_bytes", 0) for one in readers_in([self.root]))
-        return (2 + _HELD) * cell + read + 2 * self._line_bytes + 2 * KEPT + inner
+        one = cell + read + inner
+        ahead = one if self._following else 0
+        return one + ahead + (1 + _HELD) * cell + 2 * self._line_bytes + 2 * KEPT
 
     @property
     def _line_bytes(self) -> int:
@@ -202,8 +218,7 @@ class ScanBlocks:
         length = min(self._step, self.shape[self._first] - place)
         item = self._item(begins)
         shape = tuple(one.stop - one.start for one in item)
-        values = np.empty(tuple(shape[k] for k in self._turned), self.source.arg.dtype)
-        self._cells.make(tuple(item[k] for k in self._turned), [values])
+        values = self._taken(item, run.next > 0)
         beside = [n for k, n in enumerate(shape) if k not in self.source.axes]
         cut = (length, run.count) if run.side_by_side else (run.count, length)
         results = np.empty(cut, self.source.dtype)
@@ -211,6 +226,25 @@ class ScanBlocks:
         if run.side_by_side:
             return np.moveaxis(results.reshape(length, *beside), 0, self._first)
         return np.moveaxis(results.reshape(*beside, length), -1, self._first)
+
+    def _taken(self, item: Item, goes_on: bool) -> Array:
+        """The elements ``item``; those behind are begun, where boxes are asked for in turn."""
+        if self._following is None:
+            return self._values(item)
+        values = self._following.taken(item)
+        step, extent = self.extents[self._first], self.root.shape[self._first]
+        begin = item[self._first].start + step
+        if goes_on and begin < extent:
+            behind = slice(begin, min(extent, begin + step))
+            self._following.begin((*item[: self._first], behind, *item[self._first + 1 :]))
+        return values
+
+    def _values(self, item: Item) -> Array:
+        """The elements ``item``, its axes turned."""
+        turned = tuple(item[k] for k in self._turned)
+        values = np.empty([one.stop - one.start for one in turned], self.source.arg.dtype)
+        self._cells.make(turned, [values])
+        return values
 
     def _item(self, begins: Sequence[int]) -> tuple[slice, ...]:
         """The elements of the box of results that ``begins`` there."""
