@@ -67,6 +67,12 @@ class Body:
     def __hash__(self) -> int:
         return self._hash  # bodies lie inside bodies, and are looked up again and again
 
+    @cached_property
+    def longest(self) -> int:
+        """Instructions of the longest of this body and those inside it."""
+        inner: list[Body] = [i.imm for i in self.instrs if i.op in OUTPUTS]
+        return max(len(self.instrs), *(body.longest for body in inner), 0)
+
     @property
     def inputs(self) -> tuple[tuple[str, str], ...]:
         """(name, type) of each input."""

@@ -20,7 +20,8 @@ _MANY: Final = 8
 
 def has_many_rare(body: Body) -> bool:
     """Whether ``body`` would take long to compile for bodies in it that are rare."""
-    return sum(one.op == "rare" and len(one.imm.instrs) >= _LONG for one in body.instrs) >= _MANY
+    rare: list[Body] = [one.imm for one in body.instrs if one.op == "rare"]
+    return sum(inner.longest >= _LONG for inner in rare) >= _MANY
 
 
 def emit(text: Text, body: Body, inputs: Mapping[str, str], params: str) -> dict[str, str]:

@@ -18,9 +18,10 @@ from . import (
 )
 from .near import angles, exponentials, logarithms
 from .near.rule import nearly
+from .pairs import PAIRS
+from .pairs.rule import paired
 
-# One rule for each name of `ops.ELEMENTARY`.
-ELEMENTARY: Final[dict[str, Callable[..., Value]]] = {
+_RULES: Final[dict[str, Callable[..., Value]]] = {
     "exp": exponential.exp,
     "exp2": nearly(exponentials.exp2, exponential.exp2),
     "expm1": nearly(exponentials.expm1, exponential.expm1),
@@ -50,7 +51,13 @@ ELEMENTARY: Final[dict[str, Callable[..., Value]]] = {
     "gammaln": nearly(logarithms.gammaln, special.gammaln, logarithms.TERMS_OFF),
 }
 
+# One rule for each name of `ops.ELEMENTARY`.
+ELEMENTARY: Final = _RULES | {op: paired(pair, _RULES[op]) for op, pair in PAIRS.items()}
+
 # Functions whose every NaN comes out of a rare case, which makes it the one that is stored.
 ONE_NAN: Final = frozenset(
-    [("exp", "float32"), *((op, f) for op in ("log", "sin", "cos") for f in ("float32", "float64"))]
+    [
+        *((op, "float32") for op in ("exp", *PAIRS)),
+        *((op, f) for op in ("log", "sin", "cos") for f in ("float32", "float64")),
+    ]
 )
