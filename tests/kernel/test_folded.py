@@ -12,7 +12,7 @@ import pytest
 from oracle import assert_same_bits
 
 import speedcube as sc
-from speedcube.engine import tasks
+from speedcube.engine.finished import at_once
 from speedcube.engine.prepare import prepare_folded
 from speedcube.kernel.llvm import simd
 from speedcube.plan.stages import make_stage
@@ -41,7 +41,7 @@ def data(dtype: str, shape: tuple[int, ...], seed: int = 1) -> np.ndarray:
 
 def by_records(monkeypatch: pytest.MonkeyPatch, y: Any) -> np.ndarray:
     with monkeypatch.context() as patch:
-        patch.setattr(tasks, "prepare_folded", lambda *_: None)
+        patch.setattr(at_once, "prepare_folded", lambda *_: None)
         return np.asarray(y.compute(on="core"))
 
 

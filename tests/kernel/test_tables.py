@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-FOLDERS = ("elementary", "elementary.near", "samplers")
+FOLDERS = ("elementary", "elementary.near", "elementary.pairs", "samplers")
 MODULES = [
     f"{folder}.{module.name}"
     for folder in FOLDERS
