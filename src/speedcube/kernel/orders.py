@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from ..dataclass import dataclass
 
 
@@ -26,6 +28,14 @@ class ByLeadingBits:
 @dataclass(frozen=True)
 class Deal:
     """A kernel that deals numbers of ``dtype`` out by a few ``bounds``."""
+
+    dtype: str
+    bounds: int
+
+
+@dataclass(frozen=True)
+class DealLines:
+    """The same of lines, each by ``bounds`` of its own."""
 
     dtype: str
     bounds: int
@@ -64,3 +74,8 @@ class RowPairs:
 @dataclass(frozen=True)
 class RowSizes:
     """A kernel that finds the greatest and the least magnitude of each row of doubles."""
+
+
+Order: TypeAlias = (
+    ByLeadingBits | Choose | Deal | DealLines | EvenTally | Radix | RowPairs | RowSizes | Slide
+)

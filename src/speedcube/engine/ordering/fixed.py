@@ -19,16 +19,7 @@ from ...kernel.llvm.ordering.weigh import MOST as GREATEST
 from ...kernel.llvm.ordering.weigh import STRIDE as WEIGH_STRIDE
 from ...kernel.llvm.ordering.weigh import WORDS as WEIGH_WORDS
 from ...kernel.llvm.simd import targets
-from ...kernel.orders import (
-    ByLeadingBits,
-    Choose,
-    Deal,
-    EvenTally,
-    Radix,
-    RowPairs,
-    RowSizes,
-    Slide,
-)
+from ...kernel.orders import EvenTally, Order
 from ...kernel.program import Sieve, Tally, Weigh
 from ..cpu import address_of
 from .elements import Array
@@ -36,19 +27,7 @@ from .elements import Array
 _NARROW = 1 << 13  # counts that are kept four times
 _CARRIED = 1 << 13  # numbers whose sums are carried at a time: they stay cached
 _FEW = 1 << 9  # and sums of weights
-Fixed: TypeAlias = (
-    Tally
-    | Sieve
-    | Weigh
-    | Radix
-    | ByLeadingBits
-    | Deal
-    | Choose
-    | EvenTally
-    | Slide
-    | RowPairs
-    | RowSizes
-)
+Fixed: TypeAlias = Order | Tally | Sieve | Weigh
 SIEVED = frozenset(("float32", "float64", "int32", "int64", "uint32", "uint64"))
 
 

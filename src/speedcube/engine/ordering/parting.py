@@ -13,7 +13,7 @@ import numpy as np
 from ...expr.through.node import Through
 from ...expr.through.ordering import lines_parted_by, parted_by
 from ...kernel.llvm.ordering.part import MOST_BOUNDS
-from ...kernel.orders import Deal
+from ...kernel.orders import Deal, DealLines
 from ..cpu import address_of
 from .elements import AllElements, Array, in_memory
 from .fixed import SIEVED, Sieving, compiled
@@ -21,6 +21,7 @@ from .selecting import SHORT, Bracket, found_of_one
 from .sieved import Sieved
 
 _LINES: Final = 1 << 17  # elements of lines that are dealt out together
+_DEALT: Final = SIEVED | {"int8", "uint8", "int16", "uint16"}
 _CALL: Final = 1 << 22  # elements of one call, so that Ctrl-C gets a turn
 
 
@@ -42,10 +43,23 @@ def parted(source: Through, given: list[AllElements]) -> Array:
                 return
             some = values[first : min(first + step, span[1] // line)]
             bounds = np.partition(some, places, axis=-1)[:, list(places)]
-            out[first : first + len(some)] = lines_parted_by(some, bounds)
+            _lines(some, bounds, out[first : first + len(some)])
 
     elements.each(run, elements.spans(line))
     return out
+
+
+def _lines(lines: Array, bounds: Array, out: Array) -> None:
+    """`lines_parted_by`, into ``out``: by a kernel where it takes such numbers."""
+    name, count = lines.dtype.name, bounds.shape[-1]
+    odd = lines.dtype.kind == "f" and np.isnan(bounds[:, -1]).any()  # NaN is the greatest
+    if name not in _DEALT or not 0 < count <= MOST_BOUNDS or odd or not lines.flags.c_contiguous:
+        out[...] = lines_parted_by(lines, bounds)
+        return
+    kernel, held = compiled(DealLines(name, count)), np.ascontiguousarray(bounds)
+    words = np.array(lines.shape)
+    addresses = words.ctypes.data, address_of(lines), held.ctypes.data, 0, out.ctypes.data
+    kernel.function(*addresses)
 
 
 def _of_one(

@@ -17,7 +17,7 @@ from ...dataclass import dataclass
 from ...errors import KernelError
 from .. import elf
 from ..cache import KernelCache, content_key, generator
-from ..orders import ByLeadingBits, Choose, Deal, EvenTally, Radix, RowPairs, RowSizes, Slide
+from ..orders import Order
 from ..program import Folded, Program, Scan, Sieve, Tally, Weigh
 from .files.pieces import PiecesOfFile, emit_pieces
 from .folded.columns import FoldedColumns
@@ -39,23 +39,16 @@ from .text import Style
 
 # Kernels of fixed text, over elements in memory.
 Small: TypeAlias = (
-    Scan
+    Order
+    | Scan
     | Tally
     | Sieve
     | Weigh
-    | Radix
-    | ByLeadingBits
-    | Deal
-    | Choose
-    | EvenTally
     | Grouped
     | Foremost
     | DealtToGroups
     | TreesOfGroups
     | PiecesOfFile
-    | Slide
-    | RowPairs
-    | RowSizes
 )
 # Those whose text does not depend on how many numbers a register has.
 _FIXED: Final[dict[type[Any], Callable[[Any], str]]] = {
