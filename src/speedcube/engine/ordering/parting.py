@@ -68,7 +68,11 @@ def _of_one(
     bounds = [one for k, one in enumerate(found) if not k or one != found[k - 1]]
     values, name = elements.held(), elements.dtype.name
     if name not in SIEVED or len(bounds) > MOST_BOUNDS or bounds[-1] != bounds[-1]:
-        return parted_by(values, found)
+        if name not in _DEALT or len(bounds) > MOST_BOUNDS:
+            return parted_by(values, found)
+        out = np.empty_like(values)
+        _lines(values.reshape(1, -1), np.array([bounds], elements.dtype), out.reshape(1, -1))
+        return out
     spans, out = elements.spans(), np.empty_like(values)
     known = _known(bounds, sieved)
     known = known or elements.each(lambda span: _counted(elements, bounds, span), spans)
