@@ -31,13 +31,12 @@ from ...expr.nodes import (
 from ...kernel.lower.many import LONG_LINE
 from ...kernel.math.positions import SEGMENT
 from ..stepwise.number import number_of
-from .first import flat
+from .first import NUMBER, flat, results_read
 from .lengths import PACKED
 from .structure import Structure
 
 MOST: Final = 512  # that are remembered; the oldest is forgotten
 MOST_NODES: Final = 64  # of one that is looked for
-_NUMBER: Final = 16  # of what makes a number that it reads
 _FIRST: Final = 24  # of which some tell that none is found
 Known = TypeVar("Known")
 Made: TypeAlias = Callable[[Expr], Any]
@@ -119,10 +118,15 @@ def few_structure(root: Expr) -> Structure | None:
                 key += ("array", source.dtype, strides)
                 found.data.append(leaf)
                 found.reads = max(found.reads, size, math.prod(source.arg.shape))
-            elif kind is Map and not source.shape and is_short(source, _NUMBER):
+            elif kind is Map and not source.shape and is_short(source, NUMBER):
                 key += ("array", source.dtype, strides)
                 found.data.append(leaf)
                 found.reads = max(found.reads, size)
+                found.numbers += 1
+            elif kind is Map and (read := results_read(source)):
+                key += ("array", source.dtype, strides)
+                found.data.append(leaf)
+                found.reads = max(found.reads, size, read)
                 found.numbers += 1
             else:
                 return None
@@ -185,9 +189,11 @@ def with_arrays(found: Structure, made: Made) -> bool:
 
 
 def _made_of(source: Any, made: Made) -> Any:
-    """The values of a reduction, or the number that operations on others give."""
+    """The values of a reduction, or what operations on others give."""
     if type(source) is Reduced:
         return made(Leaf(source, source.shape, 0, c_strides(source.shape)))
+    if source.shape:
+        return made(source)
     number = number_of(source, made)
     return None if number is None else np.asarray(number, source.dtype)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...expr.graph import below_up_to
+from ...expr.graph import below, below_up_to, is_short
 from ...expr.nodes import Const, Expr, Leaf, Map, Node, Random, Reduced, Source, Stored, whole
 from ...ops import GATHERS
 from ...plan.costs import FUNCTION, of_node
@@ -22,6 +22,9 @@ FEW: Final = 1 << 18
 # Elements up to which that holds of the only long reduction, and of what is made of it, where
 # little is done with each. `x - x.mean()` of a million on two cores: 2.3 -> 0.7 ms.
 MOST: Final = 1 << 21
+
+
+NUMBER: Final = 16  # nodes of what makes a number, or some, that others read
 
 
 class _LeftError(Exception):
@@ -67,6 +70,17 @@ def with_numbers(root: Expr, made: Callable[[Expr], Any]) -> Expr:
         return inner
     assert type(root) is Leaf
     return Leaf(replace(reduced, arg=inner), root.shape, root.offset, root.strides)
+
+
+def results_read(source: Map) -> int:
+    """Elements of the longest reduction that a few operations on results read, as `max - min`.
+
+    0: they read none, or are more, and are no array that is made first.
+    """
+    if not source.shape or not is_short(source, NUMBER):
+        return 0
+    read = [one.source for one in below(source) if type(one) is Leaf]
+    return max([math.prod(one.arg.shape) for one in read if type(one) is Reduced], default=0)
 
 
 def flat(value: Any) -> Any:
@@ -168,6 +182,8 @@ class _Numbers:
         if type(node) is Leaf:
             if type(node.source) not in (Leaf, Map):
                 return node
+            if type(node.source) is Map and not self.alone and results_read(node.source):
+                return self._read(node, node.source)
             source = self.visit(node.source)  # type: ignore[arg-type]
             if source is node.source:
                 return node
@@ -185,6 +201,14 @@ class _Numbers:
         if all([one is given for one, given in zip(args, node.args, strict=True)]):
             return node
         return Map(node.op, args, node.shape, node.dtype)
+
+    def _read(self, node: Leaf, source: Map) -> Leaf:
+        """``node`` of an array of what a few operations on results give."""
+        value = self.made(source)
+        if value is None:
+            return node
+        self.found = True
+        return Leaf(Stored(flat(value), source.dtype), node.shape, node.offset, node.strides)
 
     def _is_of_constants(self, node: Expr) -> bool:
         """Whether ``node`` is a constant, or made of such."""
