@@ -18,6 +18,7 @@ from speedcube.engine.boxes import Stop
 from speedcube.engine.streams import along, fed, reading, worker
 from speedcube.engine.streams.lines import place_of
 from speedcube.interop.readers import npy
+from speedcube.kernel.llvm import compile as compiling
 from speedcube.kernel.llvm.compile import source, styles
 from speedcube.kernel.program import Program
 from speedcube.plan import streams
@@ -398,7 +399,9 @@ def test_short_numbers_are_added_by_one_addition_where_a_double_holds_them(
 def test_rows_that_are_added_at_once_lie_so_much_further_than_the_first(
     tmp_path: Path, axes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """How much is known before the loop, where all rows lie evenly apart."""
+    """How much is known before the loop, where all rows lie evenly apart: of one processor."""
+    monkeypatch.setattr(compiling, "foresees", lambda: True)
+    monkeypatch.setattr(compiling, "QUICK", compiling.ByTarget(**compiling.QUICK._shapes))
     monkeypatch.setattr(fed, "TILE", 1 << 15)
     programs: list[Program] = []
     real = along.run_onto

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -30,6 +30,7 @@ from .call import FINISHED, MOST_AT_ONCE, ONE_THREAD, Reusable, computed, most_a
 from .finished import finishing, line_finishing
 from .first import FEW, with_numbers, with_results
 from .first import MOST as LONGEST
+from .nested import NESTS, deep, in_vain, is_few
 from .running import sums_of
 from .structure import (
     MOST_NODES,
@@ -48,8 +49,6 @@ _FEW_FOLDS: Final = 3
 # Several values, and the elements of all of them together, that are a call each: what they have in
 # common is made again, which takes less long than to plan them.
 FEW_VALUES, _FEW_ELEMENTS = 8, 1 << 15
-# Elements of a reduction that may read others, made once more. Softmax of 1,000: 130 us -> 30.
-_NESTED: Final = 1 << 14
 # Structures that are remembered; the oldest is forgotten.
 MOST: Final = 512
 
@@ -76,7 +75,8 @@ def value_again(few: Structure, root: Expr, rung: str, steps: Made | None = None
         return None
     if machine.free_memory() < _ROOM + 8 * few.size:
         return None
-    if few.reads and not with_arrays(few, _made_on(rung, steps)):
+    if few.reads and not with_arrays(few, _made_on(rung, steps, deep(few))):
+        in_vain(few)
         return None
     return ready.way(ready, few, root)
 
@@ -120,9 +120,9 @@ def value(root: Expr, rung: str = "core", steps: Made | None = None) -> Any:
     if made is None and reads_apart(root):
         return None
     if made is None:
-        made = _one_call(root, rung, _made_on(rung, steps), steps)
+        made = _one_call(root, rung, _made_on(rung, steps, deep(few_structure(root))), steps)
     if made is None:  # after those of the few reductions of few elements that it reads
-        found = with_results(root, _made_on(rung, steps))
+        found = with_results(root, _made_on(rung, steps, 0))
         made = None if found is None else _one_call(found, rung)
     return made
 
@@ -140,14 +140,18 @@ def _one_call(root: Expr, rung: str, made: Made | None = None, steps: Made | Non
     return computed(ready, few, root) if few.size <= ready.most[rung] else None
 
 
-def _made_on(rung: str, steps: Made | None, deeper: bool = True) -> Made:
-    """What gives a reduction, or what is made of some, that a small program reads (`_NESTED`)."""
+def _made_on(rung: str, steps: Made | None, deeper: int, left: Iterator[int] | None = None) -> Made:
+    """What gives a reduction, or what is made of some, that a small program reads (`nested`)."""
+    left = iter(range(NESTS)) if left is None else left
 
     def make(root: Expr) -> Any:
-        inner = root.source if type(root) is Leaf else root
-        size = math.prod(inner.arg.shape if type(inner) is Reduced else root.shape)
-        nested = _made_on(rung, steps, False) if deeper and size <= _NESTED else None
-        return _one_call(root, rung, nested, steps)
+        few = deeper > 0 and is_few(root) and next(left, None) is not None
+        nested = _made_on(rung, steps, deeper - 1, left) if few else None
+        value = _one_call(root, rung, nested, steps)
+        if value is not None or nested is None:
+            return value
+        found = with_results(root, nested)  # the next time it is known
+        return None if found is None else _one_call(found, rung)
 
     return make
 
@@ -156,9 +160,9 @@ def _by_structure(root: Expr, rung: str, few: Structure | None, steps: Made | No
     """The value of ``root`` by a walk through it; the next time its ``few`` words are known."""
     if not is_short(root, 2 * MOST_NODES):  # with what is read through views
         return None
-    numbers = with_numbers(root, _made_on(rung, None))
+    numbers = with_numbers(root, _made_on(rung, None, deep(few)))
     if numbers is not root:
-        return _one_call(numbers, rung, _made_on(rung, steps), steps)
+        return _one_call(numbers, rung, _made_on(rung, steps, deep(few)), steps)
     try:
         found = structure_of(root)
         if found.size > _most_of(found, rung):
