@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from ...expr.nodes import Const, Expr, Leaf, Map, Node, Random, Reduced, Source,
 from ...ops import GATHERS
 from ...plan.costs import FUNCTION, of_node
 from ..stepwise.number import remembered
-from .structure import MOST_NODES
+from .structure import MOST_NODES, Structure
 
 # Elements of each up to which to plan takes longer than to read them more often than a plan would.
 # `(x - x.mean(0)) / x.std(0)` of 300 x 300: 0.70 ms, planned 0.86; of 100 x 100 0.15 and 0.31.
@@ -24,6 +24,14 @@ FEW: Final = 1 << 18
 MOST: Final = 1 << 21
 
 
+# Of reductions that read others, as those of a softmax and of a spread without NaN: each is a call
+# of a kernel, and what two of them read is made for each. Softmax of 1,000 takes 60 us so, planned
+# 135, a spread 170 and 660.
+NESTS: Final = 8  # of them, in all
+_DEPTH: Final = 2
+_ELEMENTS: Final = 1 << 16  # of each of them
+_MOST_VAIN: Final = 512  # structures that are remembered, which read too many: they are not tried
+_vain: set[Hashable] = set()
 NUMBER: Final = 16  # nodes of what makes a number, or some, that others read
 
 
@@ -107,6 +115,23 @@ def _is_light(node: Node) -> bool:
     if type(node) is Map:
         return node.op not in GATHERS and of_node(node) < FUNCTION
     return type(node) is not Leaf or type(node.source) is not Random
+
+
+def deep(few: Structure | None) -> int:
+    """How deep such reductions may be in what has these ``few`` words."""
+    return 0 if few is not None and few.key in _vain else _DEPTH
+
+
+def in_vain(few: Structure) -> None:
+    """Remember that they were too many, or too deep."""
+    if len(_vain) < _MOST_VAIN:
+        _vain.add(few.key)
+
+
+def is_few(root: Expr) -> bool:
+    """Whether ``root`` has so few elements that it may read others."""
+    inner = root.source if type(root) is Leaf else root
+    return math.prod(inner.arg.shape if type(inner) is Reduced else root.shape) <= _ELEMENTS
 
 
 class _Walk:

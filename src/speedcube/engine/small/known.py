@@ -28,9 +28,8 @@ from ..stepwise.choice import is_new
 from .again import Made, Met, few_structure, reads_apart, with_arrays
 from .call import FINISHED, MOST_AT_ONCE, ONE_THREAD, Reusable, computed, most_at_once
 from .finished import finishing, line_finishing
-from .first import FEW, with_numbers, with_results
+from .first import FEW, NESTS, deep, in_vain, is_few, with_numbers, with_results
 from .first import MOST as LONGEST
-from .nested import NESTS, deep, in_vain, is_few
 from .running import sums_of
 from .structure import (
     MOST_NODES,
@@ -71,9 +70,8 @@ def value_again(few: Structure, root: Expr, rung: str, steps: Made | None = None
     if known is None or few.on_device:
         return None
     ready, few.line = known
-    if few.reads > FEW or few.size > ready.most[rung]:
-        return None
-    if machine.free_memory() < _ROOM + 8 * few.size:
+    many = few.reads > FEW or few.size > ready.most[rung]
+    if many or machine.free_memory() < _ROOM + 8 * few.size:
         return None
     if few.reads and not with_arrays(few, _made_on(rung, steps, deep(few))):
         in_vain(few)
@@ -141,17 +139,16 @@ def _one_call(root: Expr, rung: str, made: Made | None = None, steps: Made | Non
 
 
 def _made_on(rung: str, steps: Made | None, deeper: int, left: Iterator[int] | None = None) -> Made:
-    """What gives a reduction, or what is made of some, that a small program reads (`nested`)."""
+    """What gives a reduction, or what is made of some, that a small program reads (`NESTS`)."""
     left = iter(range(NESTS)) if left is None else left
 
     def make(root: Expr) -> Any:
         few = deeper > 0 and is_few(root) and next(left, None) is not None
         nested = _made_on(rung, steps, deeper - 1, left) if few else None
         value = _one_call(root, rung, nested, steps)
-        if value is not None or nested is None:
-            return value
-        found = with_results(root, nested)  # the next time it is known
-        return None if found is None else _one_call(found, rung)
+        # What is made of arrays is known the next time.
+        found = with_results(root, nested) if value is None and nested is not None else None
+        return value if found is None else _one_call(found, rung)
 
     return make
 

@@ -98,6 +98,8 @@ class ColumnNest(Nest):
         t = self.text
         numbers = [first, *(t.i64("add", first, k) for k in range(1, rows))]
         tiles = [self.row(at, count, r) for r in numbers]
+        for tile in tiles:
+            self.ask(tile.positions)
         places = [self.place(r) for r in numbers]
         whole = t.i64("and", count, -t.lanes)
         with t.loop(0, whole, t.lanes) as j:
@@ -111,13 +113,12 @@ class ColumnNest(Nest):
         """Row ``r`` of a tile, its random leaves generated."""
         leaves = len(self.program.leaves)
         bases = self.decompose(r, at, self.program.kept, self.program.reduced)
-        self.ask(bases)
         return self.drawn([*bases[:leaves], at[leaves]], count)
 
-    def ask(self, bases: list[str]) -> None:
-        """Ask for what comes some rows after those at ``bases``."""
+    def ask(self, positions: list[str]) -> None:
+        """Ask for what comes some rows after the one at ``positions``."""
         for one in self.coming:
-            self.ask_for_row(one, bases[one.leaf])
+            self.ask_for_row(one, positions[one.leaf])
 
     def further(self, at_once: int) -> list[list[str]]:
         """How far rows 1, 2, ... of some are from the first of them, in each leaf and the result.
@@ -135,12 +136,10 @@ class ColumnNest(Nest):
         """Row ``r`` of a tile and those behind it, which lie ``further``."""
         t, program = self.text, self.program
         first = self.decompose(r, at, program.kept, program.reduced)
-        self.ask(first)
         yield self.drawn([*first[: len(program.leaves)], at[-1]], count)
         for k, steps in enumerate(further, 1):
             if not steps:
                 yield self.row(at, count, t.i64("add", r, k))
                 continue
             bases = [t.i64("add", base, n) for base, n in zip(first, steps, strict=True)]
-            self.ask(bases)
             yield self.drawn([*bases[: len(program.leaves)], at[-1]], count)
