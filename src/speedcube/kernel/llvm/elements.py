@@ -157,7 +157,7 @@ class Elements:
 
     def pass_the_cache(self) -> None:
         """Where so many elements are stored that they would fill it, and vectors are long."""
-        t, size = self.text, self.storedsize_of()
+        t, size = self.text, self.stored_size()
         if t.lanes * size >= _LEAST_STORE:
             most = FAR // size
             if not self.outer:  # else a row may be read again and again
@@ -176,7 +176,7 @@ class Elements:
         rows, steps = (t.i64("sub", self.word(k + 1), self.word(k)) for k in (0, 4))
         return t.i64("mul", rows, steps)
 
-    def storedsize_of(self) -> int:
+    def stored_size(self) -> int:
         """Bytes of an element that is stored."""
         sink = self.program.sink
         return ALIGN["i8" if sink.dtype == "bool" else SCALAR[sink.dtype]]
@@ -282,7 +282,7 @@ class Elements:
 
     def far_end(self, tile: Tile, whole: str) -> str:
         """Where the elements end that are stored past the cache: vectors have to be aligned."""
-        t, size = self.text, self.storedsize_of()
+        t, size = self.text, self.stored_size()
         first = t.at("%out", tile.out, f"[{size} x i8]")
         beside = starts_at(t, t.op(f"ptrtoint ptr {first} to i64", "i"), t.lanes * size)
         passes = t.op(f"and i1 {self.far}, {beside}")
