@@ -26,7 +26,7 @@ from .random import generate
 from .sinks import sink_of
 from .text import SCALAR, Style
 
-# Bytes of a row from which on it is stored by whole lines. 40,000 rows of 24 float64 out of a larger
+# Bytes of a row from which on it is stored by whole lines. 40,000 rows of 24 float64 of a larger
 # table take 3.0 ms so, 0.4 as they lie; 16,000 of 500 bytes 0.65 and 0.40, of 2 kB 1.7 and 2.0.
 _ALIGNED: Final = 1500
 
