@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
+from speedcube.engine import rungs
 from speedcube.engine.clusters.client import _clients as clients
 from speedcube.errors import SchedulerError
 
@@ -172,6 +173,21 @@ def test_a_client_that_is_closed_before_its_tasks_are_sent(scheduler: SchedulerP
 
     client.submit = closing
     with pytest.raises(SchedulerError, match=r"was closed meanwhile.*make a new Client"):
+        _short().compute(on=client)
+
+
+def test_a_client_that_is_closed_while_its_workers_are_asked(
+    scheduler: SchedulerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, real = _client(scheduler), rungs.worker_addresses
+
+    def closing(asked: Any, *given: Any) -> Any:
+        found = real(asked, *given)
+        asked.close()
+        return found
+
+    monkeypatch.setattr(rungs, "worker_addresses", closing)
+    with pytest.raises(SchedulerError, match=r"closed.*make a new Client"):
         _short().compute(on=client)
 
 

@@ -18,6 +18,7 @@ from ..kernel.llvm.simd import targets
 from ..late import setting
 from . import machine
 from .clusters.client import client_for
+from .clusters.losses import address_of
 from .clusters.named import Processes, client_of
 from .clusters.roster import worker_addresses
 from .clusters.rung_names import is_name, meant, members, numbered, one_name, processes
@@ -277,7 +278,7 @@ def active_client() -> Any:
 def _client_rung(where: Any, reason: str) -> Rung:
     client = client_for(where)
     workers = tuple(worker_addresses(client))
-    name = f"client {client.scheduler.address}"
+    name = f"client {address_of(client)}"  # one that was closed meanwhile is told of by its work
     return Rung(name, "client", len(workers), reason, client=client, addresses=workers)
 
 
