@@ -43,7 +43,7 @@ DRAWS: Final = ("cpu-draws-2cores", "cpu-draws-h200-host")
 GPUS: Final = "h200x4-bench-gpu"
 START: Final = "train/h200x4-start-scaling"
 # The last files in which the programs of bench/programs/ were measured, as docs/speed.md has them.
-CORE: Final = "floors/now-2cores-core-2"
+CORE: Final = "floors/now-2cores-core-1"
 GPU: Final = "floors/now-h200-gpu-8"
 SMALL: Final = "small/small-2cores"
 
