@@ -20,10 +20,10 @@ from ...plan.cutting.grouped import ALONG
 from ...plan.reads import BlockRoom, chunk_along
 from ...plan.stages import Stage
 from ...plan.streams import room_down, tiled
-from ..boxes import Stop, result_boxes
+from ..boxes import Box, Stop, result_boxes
 from ..cpu import address_of, calling, initial_records, run_some
 from ..finished.cpu import result_tile, run_onto, run_together
-from ..prepare import prepare, prepare_open
+from ..prepare import Prepared, prepare, prepare_open
 from ..results import is_exact_sum, merge, values
 from ..several import Joint, merged_records
 from ..tasks import Inputs
@@ -110,6 +110,7 @@ class Added:
     others: list[Taker] = field(default_factory=list)
     lost: bool = False
     memory: list[Array] = field(default_factory=list)  # for what a block gives
+    way: tuple[Expr, tuple[Prepared, Box] | None] | None = None  # of tiles that are fed
 
     @property
     def feeds(self) -> bool:
@@ -131,19 +132,28 @@ class Added:
     def fed(self, feed: Feed) -> Sequence[int]:
         """Add the sums of the tiles of ``feed``; the numbers of those that were not added."""
         block = feed.at(0)
-        one = self._summed(block.item, block.root)
-        prepared = None if self.others else prepare_open(one, one.parts[0], onto=True)
-        if prepared is None:
+        if self.way is None or self.way[0] is not block.root:
+            self.way = block.root, self._way(block.item, block.root)
+        if self.way[1] is None:
             return range(feed.count)
+        prepared, box = self.way[1]
         self._begin()
         first, second = (self._places(feed.at(k).item) for k in (0, 1))
-        box, *others = islice(result_boxes(prepared.loops, result_tile(prepared)), 2)
-        if first is None or second is None or others:
+        if first is None or second is None:
             return range(feed.count)
         table = first + np.arange(feed.count, dtype=np.uint64)[:, None] * (second - first)
         with calling(prepared, feed.inputs) as call:
             done, _ = feed.run(call, box, address_of(table), table.strides[0])
         return range(done, feed.count)
+
+    def _way(self, item: Item, root: Expr) -> tuple[Prepared, Box] | None:
+        """The kernel for blocks of ``root``, and the one box in which it takes all of one."""
+        one = self._summed(item, root)
+        prepared = None if self.others else prepare_open(one, one.parts[0], onto=True)
+        if prepared is None:
+            return None
+        box, *others = islice(result_boxes(prepared.loops, result_tile(prepared)), 2)
+        return None if others else (prepared, box)
 
     def _places(self, item: Item) -> Array | None:
         """Where the words of a block's sums lie; None where they do not lie in a row."""

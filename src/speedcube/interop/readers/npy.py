@@ -9,7 +9,7 @@ import math
 import os
 import threading
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 from functools import cached_property
 from pathlib import Path
@@ -107,18 +107,8 @@ class NpyFile:
 
         None where it is not equal pieces that lie evenly apart, or they are short.
         """
-        if not np.dtype(self.kind).isnative or any(one.step != 1 for one in box):
-            return None
-        counts = [one.stop - one.start for one in box]
-        cut = max((k for k, n in enumerate(counts) if n < self.shape[k]), default=0)
-        down = [k for k, n in enumerate(counts[:cut]) if n > 1]
-        start = self.offset + _flat((one.start for one in box), self.shape) * self.itemsize
-        if not down:
-            return self.path, start, 1, 0
-        if len(down) > 1 or math.prod(counts[cut:]) * self.itemsize < _LEAST_PIECE:
-            return None
-        step = c_strides(self.shape)[down[0]] * self.itemsize
-        return self.path, start, counts[down[0]], step
+        found = pieces_of(self.shape, np.dtype(self.kind), box)
+        return None if found is None else (self.path, self.offset + found[0], *found[1:])
 
     def _fill(self, handle: int, box: Box, out: NDArray[Any], room: list[Any]) -> None:
         """``box`` in as few readings as pay: what lies between two that are near is read, too.
@@ -265,6 +255,31 @@ def together(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
         chunks.append(max(1, min(extent, room)))
         room //= max(1, extent)
     return tuple(reversed(chunks))
+
+
+def pieces_of(
+    shape: tuple[int, ...], dtype: np.dtype[Any], box: Sequence[slice]
+) -> tuple[int, int, int] | None:
+    """Of an array in C order: the byte where ``box`` begins; its pieces, how far apart they begin.
+
+    None where it is not equal pieces that lie evenly apart, or they are short.
+    """
+    if not dtype.isnative:
+        return None
+    first, cut, counts, strides = 0, 0, list[int](), c_strides(shape)
+    for k, one in enumerate(box):
+        if one.step != 1:
+            return None
+        first += one.start * strides[k]
+        counts.append(one.stop - one.start)
+        if counts[k] < shape[k]:
+            cut = k
+    down = [k for k in range(cut) if counts[k] > 1]
+    if not down:
+        return first * dtype.itemsize, 1, 0
+    if len(down) > 1 or math.prod(counts[cut:]) * dtype.itemsize < _LEAST_PIECE:
+        return None
+    return first * dtype.itemsize, counts[down[0]], strides[down[0]] * dtype.itemsize
 
 
 def _header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -19,7 +19,7 @@ from ...errors import DataFileError
 from ...expr.sources.tiled import Box
 from ...files import regular_handle
 from .as_opened import AsOpened
-from .npy import NpyFile, together
+from .npy import NpyFile, pieces_of, together
 from .zarr_files import is_local
 
 
@@ -49,20 +49,20 @@ class RawZarr:
     @cached_property
     def cuts(self) -> tuple[int, ...]:
         """How little may be read at once without loss: less than a chunk, for none is decoded."""
-        return together(self.chunks, np.dtype(self.kind).itemsize)
+        return together(self.chunks, self._dtype.itemsize)
 
     def lies_at(self, box: Box) -> tuple[str, int, int, int] | None:
         """As of a `NpyFile`: of one chunk."""
-        numbers = tuple(one.start // n for one, n in zip(box, self.chunks, strict=True))
-        if numbers != tuple((one.stop - 1) // n for one, n in zip(box, self.chunks, strict=True)):
-            return None
-        begins = [number * n for number, n in zip(numbers, self.chunks, strict=True)]
-        inside = tuple(
-            slice(one.start - at, one.stop - at, one.step)
-            for one, at in zip(box, begins, strict=True)
-        )
-        file = self.folder / self.name(numbers)
-        return NpyFile(str(file), self.chunks, self.kind, 0).lies_at(inside)
+        numbers, inside = list[int](), list[slice]()
+        for one, n in zip(box, self.chunks, strict=True):
+            number = one.start // n
+            if (one.stop - 1) // n != number:
+                return None
+            begin = number * n
+            numbers.append(number)
+            inside.append(slice(one.start - begin, one.stop - begin, one.step))
+        found = pieces_of(self.chunks, self._dtype, inside)
+        return None if found is None else (self._file(tuple(numbers)), *found)
 
     def opened(self, path: str) -> int:
         """As of a `NpyFile`: of one chunk."""
@@ -80,7 +80,7 @@ class RawZarr:
         each = [list(within(one, n)) for one, n in zip(box, self.chunks, strict=True)]
         for some in product(*each):
             number = tuple(one for one, _, _ in some)
-            file = NpyFile(str(self.folder / self.name(number)), self.chunks, self.kind, 0)
+            file = NpyFile(self._file(number), self.chunks, self.kind, 0)
             inside = tuple(one for _, _, one in some)
             places: tuple[Any, ...] = tuple(place for _, place, _ in some)
             here = out[(*places, ...)]
@@ -103,9 +103,20 @@ class RawZarr:
             f"elements are {self._bytes:,}; write it again"
         )
 
+    def _file(self, number: tuple[int, ...]) -> str:
+        return os.path.join(self._at, self.name(number))  # `pathlib` takes ten times as long
+
+    @cached_property
+    def _at(self) -> str:
+        return str(self.folder)
+
+    @cached_property
+    def _dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.kind)
+
     @cached_property
     def _bytes(self) -> int:
-        return math.prod(self.chunks) * np.dtype(self.kind).itemsize
+        return math.prod(self.chunks) * self._dtype.itemsize
 
 
 def within(one: slice, length: int) -> Iterator[tuple[int, slice, slice]]:

@@ -98,7 +98,8 @@ def styles(program: Program, target: str) -> tuple[Style, Style]:
         )
     if program.sink.many is not None and not drawn:
         lanes = SUM_LANES[target] // min(2, program.sink.many.sums)  # more fill the registers
-        if foresees() and not program.sink.rows and _read_whole(program):
+        one_register = program.sink.many.onto or (foresees() and _read_whole(program))
+        if one_register and not program.sink.rows:
             lanes = min(lanes, VECTOR[target] // 8)
         return (replace(QUICK[target], lanes=lanes),) * 2
     if program.ragged:
