@@ -8,11 +8,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from .graph import below, memories
-from .nodes import Const, Expr, Leaf, Map, Shape, Source, c_strides, is_whole, walk
+from .graph import below, is_short, memories
+from .nodes import (
+    Const,
+    Expr,
+    Leaf,
+    Map,
+    Position,
+    Random,
+    Reduced,
+    Shape,
+    Source,
+    Stored,
+    c_strides,
+    is_whole,
+    walk,
+    whole,
+)
 from .views import Affine, leaf_at, rebuild, reshaped, through
 
 LONG: Final = 250  # nodes of an expression that is not repeated for each view of it
@@ -123,6 +139,76 @@ def in_place(root: Expr, most: int = LONG) -> Expr:
             short = inner is not None and len(walk(inner)) <= most
             done[id(node)] = (nodes.pushed(inner, node) if inner and short else None) or node
     return done[id(root)]
+
+
+def read_in_order(root: Expr, most: int = LONG) -> Expr | None:
+    """What has the elements of ``root`` in another shape, one by one, in C order.
+
+    Views that no strides can tell, as the rows of every other row put together, are read in order
+    then by nobody; a reduction of all elements has the same value. None where there are no such
+    views, or other readers, or more than ``most`` nodes.
+    """
+    if isinstance(root, Map):
+        return _in_one_shape(root) if is_short(root, most) else None
+    assert isinstance(root, Leaf)
+    source = root.source
+    if isinstance(source, (Leaf, Map)):
+        return source if is_whole(root) and _same_size(root, source) else None
+    if not isinstance(source, Reduced) or source.keepdims or source.op not in _IN_ANY_SHAPE:
+        return None
+    inner = read_in_order(source.arg) if len(source.axes) == len(source.arg.shape) else None
+    if inner is None:
+        return None
+    axes = tuple(range(len(inner.shape)))
+    return whole(replace(source, arg=inner, axes=axes), ())
+
+
+def straightened(root: Expr) -> Expr:
+    """``root``, made in the shape in which its views are read in order, if there is one."""
+    inner = read_in_order(root) if type(root) is Map or root.shape == () else None
+    if inner is None:
+        return root
+    return inner if inner.shape == root.shape else whole(inner, root.shape)
+
+
+_IN_ANY_SHAPE: Final = frozenset(("sum", "mean", "var", "std", "min", "max", "nanmin", "nanmax"))
+
+
+def _same_size(a: Expr, b: Expr) -> bool:
+    return math.prod(a.shape) == math.prod(b.shape)
+
+
+def _in_one_shape(root: Map) -> Expr | None:
+    """``root``, whose views of others are read in order, in the shape that these have."""
+    nodes = walk(root)
+    read = [node for node in nodes if isinstance(node, Leaf)]
+    views = [(node, node.source) for node in read if isinstance(node.source, (Leaf, Map))]
+    if not views or memories(nodes):
+        return None
+    shape = views[0][1].shape
+    if any(
+        one.shape != shape or not (is_whole(node) and _same_size(node, one)) for node, one in views
+    ):
+        return None
+    done: dict[int, Expr] = {id(node): one for node, one in views}
+    for node in nodes:
+        if isinstance(node, Map):
+            args = tuple(done[id(arg)] for arg in node.args)
+            done[id(node)] = Map(node.op, args, shape, node.dtype)
+        elif id(node) not in done:
+            new = _in_shape(node, shape) if _has_any_shape(node) else None
+            if new is None:
+                return None
+            done[id(node)] = new
+    return done[id(root)]
+
+
+def _has_any_shape(leaf: Leaf) -> bool:
+    """Whether what ``leaf`` reads lies in memory, or is made at each place: its shape is nothing.
+
+    Files are read in boxes, and pieces are put together in theirs.
+    """
+    return isinstance(leaf.source, (Stored, Const, Random, Position)) or not any(leaf.strides)
 
 
 def _moved(leaf: Leaf, shape: Shape, start: tuple[int, ...], matrix: Matrix) -> Leaf:

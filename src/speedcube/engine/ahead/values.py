@@ -11,6 +11,8 @@ import numpy as np
 
 from ...expr.nodes import Expr, Leaf, Stored, is_whole
 from ...expr.pairs.node import interleaved, is_pair
+from ...expr.piecewise.order import memory_order
+from ...expr.push import read_in_order
 from ...late import watched
 from ..progress.watch import LEAST as LONG
 from ..progress.watch import telling
@@ -91,7 +93,7 @@ def values(
     boxes = boxes_of(roots[0]) if len(roots) == 1 else None
     ahead = ahead_of(roots) if boxes is None else None
     if boxes is None and ahead is None:
-        return None
+        return _in_order(roots, rung_of, compute)
     rung = rung_of()
     if not is_here(rung.kind):
         return None
@@ -114,6 +116,21 @@ def values(
     with telling(None, rung.name, ahead.alike) if ahead.alike >= LONG else _SAYS_NOTHING:
         found = over_arrays(roots, ahead, make, rung.workers)
         return None if found is None else found.values(make_all)
+
+
+def _in_order(
+    roots: Sequence[Expr], rung_of: Callable[[], Rung], compute: Callable[..., Any]
+) -> list[Any] | None:
+    """The value of one root whose views are read in order, made in the shape that these have."""
+    if len(roots) != 1 or is_pair(roots[0]):
+        return None
+    root, inner = roots[0], read_in_order(roots[0])
+    if inner is None or (root.shape and memory_order(inner) is not None):
+        return None
+    rung = rung_of()
+    if not is_here(rung.kind):
+        return None
+    return [shaped(compute(inner, rung), root.shape)]
 
 
 def _put(boxes: Boxes, make: Make, threads: int) -> list[Any] | None:

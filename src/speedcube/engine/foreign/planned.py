@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...expr.nodes import Expr, Staged, whole
+from ...expr.push import straightened
 from ...expr.space import TILE
 from ...plan.costs import GPU_TRAFFIC
 from ...plan.plan import Plan, Resources, make_plan
@@ -24,7 +25,7 @@ def plan_of(roots: Sequence[Expr], rung: Rung, make: Make, room: SortRoom | None
 
     ``room``: what sorts may take that are not made in memory.
     """
-    roots = going_on(roots, rung, make, room)
+    roots = going_on([straightened(root) for root in roots], rung, make, room)
     held = bool(rung.devices) or any(map(is_of_dask, roots))  # all of one is asked for
     pulled = roots if held else pulling(roots, rung.kind == "client")
     if pulled is not roots:

@@ -143,7 +143,8 @@ def rearranged(root: Expr) -> Array | None:
     values = None if of is None else values_of(of, {})
     if of is None or values is None or values.dtype != root.dtype:
         return None
-    if of.strides[-2:] == (0, 1) and values.size <= _ROWS:  # repeated, as by tile
+    several = of.strides[-2:] == (0, 1) and of.shape[-2] > 1
+    if several and values.size <= _ROWS:  # rows that are repeated one by one, as by tile
         return values[..., :1, :].repeat(of.shape[-2], axis=-2).reshape(root.shape)
     out = np.empty(of.shape, values.dtype)
     copied(values, out, _NEVER)

@@ -43,7 +43,7 @@ from .structure import (
 from .templates import slots_of
 
 # Bytes that are free where what is small is not planned.
-_ROOM: Final = WORKER_OVERHEAD + 8 * SMALL
+ROOM: Final = WORKER_OVERHEAD + 8 * SMALL
 _FEW_FOLDS: Final = 3
 # Several values, and the elements of all of them together, that are a call each: what they have in
 # common is made again, which takes less long than to plan them.
@@ -64,14 +64,14 @@ def value_again(few: Structure, root: Expr, rung: str, steps: Made | None = None
     Reductions that it reads and that are new are made by ``steps``, where these give them.
     """
     if type(root) is Leaf and type(root.source) is Const and root.shape and _is_zero(root.source):
-        room = machine.free_memory() >= _ROOM + np.dtype(root.dtype).itemsize * few.size
+        room = machine.free_memory() >= ROOM + np.dtype(root.dtype).itemsize * few.size
         return np.zeros(root.shape, root.dtype) if room else None  # its pages are not touched
     known = _known_of(few)
     if known is None or few.on_device:
         return None
     ready, few.line = known
     many = few.reads > FEW or few.size > ready.most[rung]
-    if many or machine.free_memory() < _ROOM + 8 * few.size:
+    if many or machine.free_memory() < ROOM + 8 * few.size:
         return None
     if few.reads and not with_arrays(few, _made_on(rung, steps, deep(few))):
         in_vain(few)
@@ -92,7 +92,7 @@ def carried(root: Expr, kind_for: Callable[[int], str | None]) -> Any:
     kind = None if carry is None else kind_for(size := math.prod(root.shape))
     if carry is None or kind is None or size > MOST_AT_ONCE[kind][0]:
         return None
-    return carry(root) if machine.free_memory() >= _ROOM + 8 * size else None
+    return carry(root) if machine.free_memory() >= ROOM + 8 * size else None
 
 
 def is_put_together(root: Expr) -> bool:
@@ -107,7 +107,7 @@ def value(root: Expr, rung: str = "core", steps: Made | None = None) -> Any:
     kernel is looked up by the structure, the constants where they count, and the target. What is
     new is made by ``steps``, where these give it.
     """
-    if machine.free_memory() < _ROOM + 8 * math.prod(root.shape):
+    if machine.free_memory() < ROOM + 8 * math.prod(root.shape):
         return None  # the planner says how much is missing
     if is_put_together(root):
         return put_in_place(root)

@@ -15,11 +15,24 @@ from typing import Final
 import numpy as np
 
 from ...dataclass import dataclass
-from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Source, Stored, walk
+from ...expr.nodes import (
+    Const,
+    Expr,
+    Leaf,
+    Map,
+    Random,
+    Reduced,
+    Source,
+    Stored,
+    c_strides,
+    walk,
+)
+from ...expr.space import build, tile
+from ...kernel.lower.lower import lower_several
 from ...philox import round_keys
 from ...plan.requests import of_numbers
 from ...plan.stages import Stage, make_stage
-from ..prepare import Prepared, prepare, prepare_folded, prepare_many
+from ..prepare import Prepared, prepare, prepare_folded, prepare_many, prepared_of
 from ..results import strides_of
 from .lengths import PACKED
 from .structure import NotSmallError, Structure, is_long, word
@@ -143,8 +156,18 @@ def _prepared(
         axes = (0,) if found.line else source.axes
         source = Reduced(source.op, root, axes, False, source.dtype, source.ddof)
     stage = make_stage(*of_numbers(root, source), 1)
+    if isinstance(root, Map) and root.op == "several":
+        return stage, _both_parts(root), data
     steps = strides_of(shape, stage.order) if on_host and stage.order else None
     return stage, prepare(stage, stage.parts[0], steps, gpu=not on_host), data
+
+
+def _both_parts(root: Map) -> Prepared:
+    """What stores both parts of complex numbers in C order, one beside the other."""
+    space = build(root, (), (), tuple(2 * step for step in c_strides(root.shape)), everywhere=True)
+    tiling = tile(space)
+    both = ((0, None), (1, None))
+    return prepared_of(space, tiling, lower_several(root, space, tiling, both, (0,)))
 
 
 def _constants(found: Structure, actual: Prepared, on_host: bool) -> tuple[int, ...] | None:

@@ -260,10 +260,7 @@ def together(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 def pieces_of(
     shape: tuple[int, ...], dtype: np.dtype[Any], box: Sequence[slice]
 ) -> tuple[int, int, int] | None:
-    """Of an array in C order: the byte where ``box`` begins; its pieces, how far apart they begin.
-
-    None where it is not equal pieces that lie evenly apart, or they are short.
-    """
+    """The byte of an array where ``box`` begins; its pieces, how far apart; None as of a file."""
     if not dtype.isnative:
         return None
     first, cut, counts, strides = 0, 0, list[int](), c_strides(shape)
