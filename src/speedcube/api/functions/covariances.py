@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import dtypes
 from ...errors import DTypeError, ParameterError, ParameterTypeError, ShapeError
-from ...expr.nodes import Leaf, Stored
+from ...expr.nodes import Leaf, Map, Stored
 from ...expr.routines.covariances import COVARIANCES
 from ...expr.routines.row import called
 from ...expr.routines.table import ROUTINES
@@ -112,9 +112,11 @@ def _are_few(rows: Sequence[Array]) -> bool:
 
 def _is_at_hand(one: Array) -> bool:
     expr = one._expr
-    if type(expr) is not Leaf or type(expr.source) is not Stored or one._gpu:
+    if expr.dtype != "float64" or one._gpu:
         return False
-    return expr.dtype == "float64" and type(expr.source.buffer) is np.ndarray
+    inner = expr.args[0] if type(expr) is Map and expr.op == "cast" else expr
+    stored = inner.source if type(inner) is Leaf else None
+    return type(stored) is Stored and type(stored.buffer) is np.ndarray
 
 
 def _made_at_once(rows: Sequence[Array], taken: float, correlations: bool) -> Array:

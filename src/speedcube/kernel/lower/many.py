@@ -48,8 +48,12 @@ HALF_COLUMNS: Final = 512
 LEAST_RESULTS: Final = 2
 _ROW_END: Final = 64.0  # what the end of a row costs, in vectors' steps
 LONG_LINE: Final = 1 << 15  # elements from which one result is worth a kernel of its own
-MOST_IN_LOOPS: Final = 1 << 18  # the same where one result has several loops
-MOST_IN_LONG_LOOPS: Final = 1 << 20  # or few long ones: of more a sum is too often not certain
+# The same where one result has several loops. Sums of so many are certain but where magnitudes
+# differ by far; records take five times as long, ten with squares.
+MOST_IN_LOOPS: Final = 1 << 23
+MOST_IN_SHORT_LOOPS: Final = 1 << 18  # of float32 in rows of few, whose records are as quick
+MOST_IN_LONG_LOOPS: Final = 1 << 20  # of products
+_FEW: Final = 16
 TALL, FEW = 1 << 17, 16  # a sum of more float64, of so few at once, is as quick by records
 SHORT: Final = 16  # elements of a result up to which their sums are kept in registers
 SHORT_DOT: Final = 64  # the same of products: sums of few are often ties, if these are of float32
@@ -112,8 +116,9 @@ def _line(space: Space, source: Reduced) -> Layout | None:
         return None
     if drawn or source.count < LONG_LINE:
         return None
-    few = source.count <= (MOST_IN_LONG_LOOPS if space.extents[-1] >= LONG_LINE else MOST_IN_LOOPS)
-    if not few and not is_line(space, source):
+    short = source.arg.dtype == "float32" and space.extents[-1] < _FEW
+    most = MOST_IN_SHORT_LOOPS if short else MOST_IN_LOOPS
+    if source.count > most and not is_line(space, source):
         return None
     return Layout(space, Tiling(len(space.extents) - 1, TILE, 1), True)
 
