@@ -11,6 +11,7 @@ import speedcube as sc
 from speedcube.engine.ordering import at_once, fixed
 from speedcube.expr.graph import below
 from speedcube.expr.nodes import Leaf, Through
+from speedcube.expr.through.even import is_even
 
 SIZE: Final = 100_003
 _RNG = np.random.default_rng(7)
@@ -156,3 +157,46 @@ def test_what_is_no_double_is_counted_by_its_bins(dtype: str) -> None:
         wanted, at = np.histogram(x, bins, ends)
         assert got.tolist() == wanted.tolist()
         assert np.asarray(edges).tobytes() == at.tobytes()
+
+
+def _edges(kind: str, rng: np.random.Generator) -> Any:
+    first, width, count = float(rng.integers(-9, 9)), float(rng.choice([1, 5, 0.37])), 29
+    if kind == "whole numbers":
+        return np.arange(int(first), int(first) + count)
+    even = np.linspace(first, first + width, count)
+    if kind == "nearly even":
+        return even + rng.uniform(-9e-4, 9e-4, count) * width / (count - 1)
+    if kind == "float32":
+        return even.astype("float32")
+    return np.sort(rng.normal(size=count) * 9) if kind == "uneven" else even
+
+
+@pytest.mark.parametrize("kind", ["even", "nearly even", "float32", "whole numbers", "uneven"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "u1"])
+def test_given_edges_decide(kind: str, dtype: str) -> None:
+    rng = np.random.default_rng(11)
+    for size in (300, 20_000):
+        edges = _edges(kind, rng)
+        near = rng.choice(edges, size).astype(dtype)
+        if dtype[0] == "f":
+            near = np.nextafter(near, rng.choice(np.array([-99, 99], dtype), size))
+        x = np.where(rng.random(size) < 0.6, near, (rng.normal(size=size) * 9).astype(dtype))
+        if dtype[0] == "f":
+            x[rng.random(size) < 0.1] = rng.choice([np.nan, np.inf, -np.inf, -0.0])
+        counts, found = sc.histogram(sc.asarray(x), edges)
+        read = [one for one in below(counts._expr) if type(one) is Through]
+        assert any(map(is_even, read)) == (kind != "uneven")  # by their places
+        assert found.tolist() == edges.tolist()
+        for on in ("core", "cores:2"):
+            assert counts.compute(on=on).tolist() == np.histogram(x, edges)[0].tolist()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i8", "i2", "u1"])
+def test_numbers_of_other_dtypes_lie_in_numpys_bins(dtype: str) -> None:
+    x = (_X * 40 + 99).astype(dtype)
+    for bins in (1, 30, 5000):
+        for ends in (None, (0, 99.5)):
+            wanted, edges = np.histogram(x, bins, ends)
+            counts, found = sc.histogram(sc.asarray(x), bins, ends)
+            assert counts.compute(on="core").tolist() == wanted.tolist()
+            assert found.dtype == edges.dtype

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,12 +119,18 @@ def real_weights(weights: Any) -> Array:
     return heavy.astype("float64")
 
 
+_FEW_BINS: Final = {"float32": 1 << 16, "float16": 0}
+
+
 def _binned(x: Array, known: Binning) -> Array | None:
-    """Counts of doubles in bins of one width; None of others."""
-    if known.even is None or not x.dtype == known.edges.dtype == np.float64:
+    """Counts of numbers in bins of one width, of doubles where no edges were given; else None."""
+    ends, edges = known.even, known.edges
+    if ends is None and x.dtype.kind in "iuf":
+        ends = even.ends_of(edges)
+        x, edges = x.astype(np.float64), edges.astype(np.float64)
+    if ends is None or not x.dtype == edges.dtype == np.float64:
         return None
-    first, last = known.even
-    options = even.options_of(float(first), float(last), known.edges)
+    options = even.options_of(float(ends[0]), float(ends[1]), edges)
     if not options:
         return None
     counts = ordering.counts("count", [x._expr], known.count, "int64", *options)

@@ -15,6 +15,8 @@ from .node import Through
 from .ordering import EVEN
 
 _MOST: Final = 1 << 30  # bins whose numbers are 32 bits wide
+_NEAR: Final = 2.0**-10  # of a bin: so far from its place an edge may be
+_WHOLE: Final = 1 << 52  # integers below it are doubles, and no other becomes one of them
 
 
 def is_even(source: Through) -> bool:
@@ -28,6 +30,21 @@ def options_of(first: float, last: float, edges: NDArray[np.float64]) -> tuple[A
     if count >= _MOST or not (width > 0 and math.isfinite(width) and math.isfinite(count / width)):
         return ()
     return EVEN, first, last, edges.tobytes()
+
+
+def ends_of(edges: NDArray[Any]) -> tuple[float, float] | None:
+    """The ends of real ``edges`` that are evenly apart, or nearly; None of others."""
+    whole_numbers = edges.dtype.kind in "iu"
+    if len(edges) < 2 or not (whole_numbers or edges.dtype.kind == "f"):
+        return None
+    first, last = float(edges[0]), float(edges[-1])
+    if whole_numbers and max(abs(first), abs(last)) >= _WHOLE:
+        return None
+    count, width = len(edges) - 1, last - first
+    if not (width > 0 and math.isfinite(width) and math.isfinite(count / width)):
+        return None
+    places = (edges.astype(np.float64) - first) * (count / width)
+    return (first, last) if (abs(places - np.arange(count + 1)) <= _NEAR).all() else None
 
 
 def bins_of(source: Through) -> Expr:

@@ -172,7 +172,7 @@ def count(index: Array, options: tuple[Any, ...]) -> Array:
     """How often each number below the length comes, or numbers in each bin of one width."""
     flat = index.reshape(-1)
     if options[1:2] == (EVEN,):
-        return np.histogram(flat, options[0], options[2:4])[0]
+        return np.histogram(flat, np.frombuffer(options[4]))[0]  # whose edges decide
     inside = flat[(flat >= 0) & (flat < options[0])]
     return np.bincount(inside.astype(np.int64), minlength=options[0])
 
