@@ -165,7 +165,7 @@ def _edges(kind: str, rng: np.random.Generator) -> Any:
         return np.arange(int(first), int(first) + count)
     even = np.linspace(first, first + width, count)
     if kind == "nearly even":
-        return even + rng.uniform(-9e-4, 9e-4, count) * width / (count - 1)
+        return even + rng.uniform(-3e-4, 3e-4, count) * width / (count - 1)
     if kind == "float32":
         return even.astype("float32")
     return np.sort(rng.normal(size=count) * 9) if kind == "uneven" else even

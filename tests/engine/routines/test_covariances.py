@@ -34,6 +34,8 @@ def data() -> dict[str, Any]:
         "turned": RNG.normal(size=(50, 6)).T,
         "every second": RNG.normal(size=(12, 80))[::2, ::2],
         "many": RNG.normal(size=(120, 70)),
+        "float32": RNG.normal(size=(6, 80)).astype("float32") * 3,
+        "integers": RNG.integers(-99, 99, (5, 40)).astype("int16"),
     }
 
 
