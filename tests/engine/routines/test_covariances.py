@@ -74,7 +74,7 @@ def test_bits_of_steps(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", data())
 def test_kernels_give_what_defines_them(name: str) -> None:
-    a = np.atleast_2d(data()[name])
+    a = np.atleast_2d(data()[name]).astype("float64")
     for correlations in (False, True):
         taken = a, float(a.shape[1]), correlations
         wanted = ROUTINES[COVARIANCES].run(np, *taken)
@@ -86,7 +86,7 @@ def test_what_a_routine_does_not_take() -> None:
     large = RNG.normal(size=(300, 20))
     for lazy in (
         sc.cov(a, aweights=np.ones(50)),
-        sc.cov(a.astype("float32")),
+        sc.cov(a, dtype="float32"),
         sc.cov(sc.array(a) + 1),
         sc.cov(a + 1j),
         sc.cov(large),
