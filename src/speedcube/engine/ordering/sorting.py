@@ -13,6 +13,7 @@ import numpy as np
 
 from ...expr.through.node import Through
 from ...expr.through.ordering import line_in_order, one_nan, put_in_order
+from ..pieces.chosen import chosen
 from ..scans.matrices import side_by_side
 from . import radix
 from .by_line.places import places_of_lines
@@ -158,7 +159,7 @@ def _one_line(elements: AllElements, values: Array) -> None:
 
 
 def _sorted_share(values: Array, mask: Array) -> Array:
-    share = values[mask]
+    share = chosen(values, mask, 1)  # NumPy takes as long for that as to sort them
     in_order(share.reshape(1, -1))
     return share
 
