@@ -76,6 +76,16 @@ def test_both_ways_have_the_same_bits(
     np.testing.assert_allclose(ours[0], text(X), rtol=1e-12)
 
 
+def test_pieces_in_another_shape_are_put_together_in_their_own() -> None:
+    rolled = np.roll(sc.asarray(X), 7)
+    inner = read_in_order(rolled._expr)
+    assert inner is not None
+    assert inner.shape == (1200,)
+    assert read_in_order(inner) is None
+    for rung in ("core", "cores:2"):
+        assert_same_bits(rolled.compute(on=rung), np.roll(X, 7))
+
+
 def test_one_number_is_a_scalar() -> None:
     found = sc.asarray(X)[::2].ravel().sum().compute(on="core")
     assert type(found) is np.float64

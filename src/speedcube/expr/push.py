@@ -18,6 +18,7 @@ from .nodes import (
     Expr,
     Leaf,
     Map,
+    Piecewise,
     Position,
     Random,
     Reduced,
@@ -154,6 +155,9 @@ def read_in_order(root: Expr, most: int = LONG) -> Expr | None:
     source = root.source
     if isinstance(source, (Leaf, Map)):
         return source if is_whole(root) and _same_size(root, source) else None
+    if isinstance(source, Piecewise):
+        turned = source.shape != root.shape and is_whole(root) and _same_size(root, source)
+        return whole(source, source.shape) if turned else None
     if not isinstance(source, Reduced) or source.keepdims or source.op not in _IN_ANY_SHAPE:
         return None
     inner = read_in_order(source.arg) if len(source.axes) == len(source.arg.shape) else None
@@ -174,7 +178,7 @@ def straightened(root: Expr) -> Expr:
 _IN_ANY_SHAPE: Final = frozenset(("sum", "mean", "var", "std", "min", "max", "nanmin", "nanmax"))
 
 
-def _same_size(a: Expr, b: Expr) -> bool:
+def _same_size(a: Expr, b: Expr | Piecewise) -> bool:
     return math.prod(a.shape) == math.prod(b.shape)
 
 
