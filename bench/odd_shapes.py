@@ -142,8 +142,24 @@ IN_MEMORY: Final[dict[str, Callable[..., Any]]] = {
     "bytes, 17 columns of (200000, 34): + 1": lambda m, v: v.wide1[:, 8:25] + np.uint8(1),
     "int16, a million: // 3": lambda m, v: v.short // 3,
     "int32, a million: // 10": lambda m, v: v.whole.reshape(-1)[:1_000_000].astype("int32") // 10,
+    "complex (300, 1000): z + 1": lambda m, v: v.z[:300] + 1,
+    "complex (300, 1000): z / w": lambda m, v: v.z[:300] / v.w[:300],
+    "complex (300, 1000): sum(axis=0)": lambda m, v: v.z[:300].sum(axis=0),
+    "every other row of (1000, 600), put together: + 1": lambda m, v: v.page[::2].ravel() + 1,
+    "every other row of (1000, 600), put together: sum": lambda m, v: v.page[::2].ravel().sum(),
+    "the inside of (1000, 600): std": lambda m, v: v.page[1:-1, 1:-1].std(),
+    "the inside of (1000, 600): sum": lambda m, v: v.page[1:-1, 1:-1].sum(),
+    "8 columns of (200000, 34): std": lambda m, v: v.wide[:, 8:16].std(),
+    "(1000, 600): roll(x, 5)": lambda m, v: m.roll(v.page, 5),
+    "(1000, 600): tile(x, (2, 1))": lambda m, v: m.tile(v.page, (2, 1)),
+    "3e6 numbers in 60 given bins": lambda m, v: m.histogram(v.long, BINS)[0],
+    "float32 (60000, 100) in 60 given bins": lambda m, v: m.histogram(v.table4, BINS)[0],
+    "corrcoef of 8 variables, 100 float32 of each": lambda m, v: m.corrcoef(v.table4[:8]),
     "(1000, 100): rows through a mask": lambda m, v: v.table[:1000][v.table[:1000, 0] > 0],
 }
+
+
+BINS: Final = np.linspace(-3, 3, 61)
 
 
 def both(m: Any, first: Any, second: Any) -> Any:
@@ -170,6 +186,7 @@ def in_memory() -> list[Odd]:
         "wide1": draw.integers(0, 200, (200_000, 34), "uint8"),
         "short": draw.integers(-999, 999, 1_000_000, "int16"),
         "long": draw.normal(size=3_000_000),
+        "page": draw.normal(size=(1000, 600)),
         "tall": draw.normal(size=(53_988, 62)),
         "many": draw.normal(size=(10_982, 240)),
     }
