@@ -164,10 +164,12 @@ def test_what_does_not_fit_is_made_again() -> None:
 
 def test_a_copy_is_kept_where_its_order_needs_it() -> None:
     turned = sc.asarray(DATA).T.reshape(-1)
-    assert whys(turned * 2) == ["cannot be computed in the reader's order"]  # and is the result
-    assert whys(turned[1:] * 2) == ["cannot be computed in the reader's order", "the result"]
+    assert whys(turned * 2) == ["cannot be computed in the reader's order", "the result"]
     assert_same_bits((turned * 2).compute(), DATA.T.reshape(-1) * 2)
-    assert_same_bits((turned[1:] * 2).compute(), DATA.T.reshape(-1)[1:] * 2)
+    rows = sc.asarray(DATA)[::2].reshape(-1)
+    assert whys(rows[1:] * 2) == ["cannot be computed in the reader's order", "the result"]
+    assert whys(rows * 2) == ["cannot be computed in the reader's order"]  # and is the result
+    assert_same_bits((rows * 2).compute(), DATA[::2].reshape(-1) * 2)
     doubled = (sc.asarray(DATA) * 2)[:, ::2]
     assert_same_bits(doubled.reshape(-1)[::3].compute(), (DATA * 2)[:, ::2].reshape(-1)[::3])
 

@@ -62,9 +62,8 @@ class Interleaved:
         """The real parts (0), or the imaginary ones (1): a view."""
         with self._lock:
             if self._array is None:
-                self._array = new_array(
-                    self.shape, dtypes.OF_PARTS[self.dtype], self.device, self.order
-                )
+                whole = dtypes.OF_PARTS[self.dtype]
+                self._array = new_array(self.shape, whole, self.device, self.order)
             return self._array.imag if number else self._array.real
 
 
@@ -111,6 +110,10 @@ class Destination:
             if self._array is None:
                 self._array = self._make()
             return self._array
+
+    def lend(self, array: Any) -> None:
+        """Be ``array``, whose owner takes it back."""
+        self._array = array
 
     def take(self) -> Any:
         """The array, of which this keeps nothing: it goes when nobody needs it any more."""

@@ -30,6 +30,7 @@ from .nodes import (
     walk,
     whole,
 )
+from .piecewise.order import memory_order
 from .views import Affine, leaf_at, rebuild, reshaped, through
 
 LONG: Final = 250  # nodes of an expression that is not repeated for each view of it
@@ -168,9 +169,12 @@ def read_in_order(root: Expr, most: int = LONG) -> Expr | None:
 
 
 def straightened(root: Expr) -> Expr:
-    """``root``, made in the shape in which its views are read in order, if there is one."""
+    """``root``, made in the shape in which its views are read in order, if there is one.
+
+    Not of what lies in another order than its elements have: to turn it by a copy is quicker.
+    """
     inner = read_in_order(root) if type(root) is Map or root.shape == () else None
-    if inner is None:
+    if inner is None or (root.shape and memory_order(inner) is not None):
         return root
     return inner if inner.shape == root.shape else whole(inner, root.shape)
 

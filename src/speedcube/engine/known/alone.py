@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, Final, TypeAlias
 
+from ... import dtypes
 from ...dataclass import dataclass
 from ...plan.blocks import Blocked
 from ...plan.passes import Pass
@@ -19,6 +20,7 @@ from ..several import from_records
 from ..staging.late import gpu
 from ..staging.late import launches as on_gpu
 from ..staging.once import copied_once
+from ..streams.reading import Buffers, buffers_kept
 from ..streams.worker import StreamWorker
 from ..tasks import Worker, joined, run_joined, run_pass
 from .rows import make_rows
@@ -28,14 +30,18 @@ from .rows import make_rows
 class PassStep:
     """A pass, on a GPU its ``launches`` where those are all of it, and what nothing reads later.
 
-    Or the last pass of a ``chain``, which is made by blocks of rows.
+    Or the last pass of a ``chain``, which is made by blocks of rows. ``lent`` are those of its
+    results that lie in memory which is used again: of some size, and nobody asked for them.
     """
 
     one: Pass
     launches: on_gpu.DirectLaunches | on_gpu.ResultLaunch | None
     last: tuple[int, ...]
     chain: Blocked | None = None
+    lent: frozenset[int] = frozenset()
 
+
+_LENT: Final = 1 << 18  # bytes from which new memory takes the system longer than to find some
 
 PassSteps: TypeAlias = Sequence[PassStep]
 # Of plans that ran, what the next run takes; by the device.
@@ -100,9 +106,20 @@ def _made_steps(plan: Plan, device: int | None) -> PassSteps:
         reads = {id(source) for source in one.visited.needs}
         if launches is not None:
             reads |= {id(source) for source in launches.reads}
-        steps.append(PassStep(one, launches, tuple(reads - seen - asked)))
+        lent = frozenset() if device is not None else _lent(one, asked)
+        steps.append(PassStep(one, launches, tuple(reads - seen - asked), lent=lent))
         seen |= reads
     return steps[::-1]
+
+
+def _lent(one: Pass, asked: set[int]) -> frozenset[int]:
+    stored = [stage for stage in one.stages if stage.source is None]
+    sizes = [(id(stage.result), dtypes.itemsize(stage.dtype), stage.shape) for stage in stored]
+    return frozenset(
+        name
+        for name, itemsize, shape in sizes
+        if name not in asked and itemsize * math.prod(shape) >= _LENT
+    )
 
 
 def _is_launched(one: Pass) -> bool:
@@ -113,6 +130,21 @@ def _is_launched(one: Pass) -> bool:
 def _run(
     plan: Plan, steps: PassSteps, device: int | None, leave_on_gpu: bool, stop: Stop
 ) -> list[Any]:
+    if not any([step.lent for step in steps]):
+        return _run_with(plan, steps, device, leave_on_gpu, stop, None)
+    with buffers_kept() as buffers:
+        return _run_with(plan, steps, device, leave_on_gpu, stop, buffers)
+
+
+def _run_with(
+    plan: Plan,
+    steps: PassSteps,
+    device: int | None,
+    leave_on_gpu: bool,
+    stop: Stop,
+    buffers: Buffers | None,
+) -> list[Any]:
+    """`_run`, with ``buffers`` for what is lent."""
     kind = StreamWorker if plan.streams else Worker
     worker = kind(stop, device, alone=True, here=True)
     done = since = 0  # elements that were visited, and that a GPU was given
@@ -125,8 +157,13 @@ def _run(
         stays = leave_on_gpu or id(stage.result) not in asked
         place = device if stays else None
         order = plan.order(stage) if device is None else None
-        return destinations(stage, place, order)
+        made = destinations(stage, place, order)
+        if buffers is not None and order is None and id(stage.result) in step.lent:
+            made.lend(buffers.take(stage.shape, stage.dtype))
+            lent.add(id(stage.result))
+        return made
 
+    lent: set[int] = set()
     for step in steps:
         if step.chain is not None:
             whole = destination(step.one.visited).take()
@@ -146,7 +183,9 @@ def _run(
             since = 0
             wait(device)
         for name in step.last:
-            ready.pop(name, None)
+            known = ready.pop(name, None)
+            if buffers is not None and name in lent:
+                buffers.give(known)
             if memory is not None:
                 memory.forget(name)
     return [ready[id(result)] for result in plan.results]

@@ -41,7 +41,7 @@ def _told(
         found = run_on(rung.client, plan, shapes, ready, workers, told)
         return [joined([found[k] for k in own]) for own in plan.roots]
     get = scheduler_of(rung)
-    if rung.workers == 1 and not plan.deferred and not watched():
+    if plan.workers == 1 and not plan.deferred and not watched():
         device = rung.devices[0] if rung.devices else None
         return shaped_values(run_alone(plan, device, leave_on_gpu, told.stop), plan, roots)
     for device in rung.devices:

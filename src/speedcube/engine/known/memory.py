@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Final
 
 from ...dataclass import dataclass
-from ...expr.nodes import Expr
+from ...expr.nodes import Expr, Leaf, Map, Reduced, Scanned, Through
+from ...expr.push import straightened
 from ...expr.space import TILE
-from ...plan.costs import GPU_TRAFFIC
+from ...plan.costs import GPU_TRAFFIC, of_element
 from ...plan.plan import Plan, Resources, make_plan
 from .. import machine
 from ..rungs import Rung
+from ..small.call import ALONE, most_at_once
 from .outline import Key, NoOutlineError, Outline, outline_of
 from .template import Template, needs_its_constants, template_of
 
@@ -23,6 +26,7 @@ from .template import Template, needs_its_constants, template_of
 # with them); the one that was not asked for longest is forgotten.
 MOST: Final = 256
 MOST_NODES: Final = 1 << 16
+_FEW: Final = most_at_once("cores", True, False)
 _IDLE: Final = 4  # of one program, as many as threads that run it at the same time leave
 
 
@@ -139,4 +143,33 @@ def _taken(entry: Entry, found: Outline) -> Copy | None:
 
 def _made(found: Outline, resources: Resources) -> Copy:
     template = template_of(found)
-    return Copy(template, make_plan(template.roots, resources, "", TILE))
+    roots = [straightened(root) for root in template.roots]
+    if resources.workers > 1 and not resources.gpu and _has_few(found):
+        plan = make_plan(roots, replace(resources, workers=1), "", TILE)
+        if _is_brief(plan):
+            return Copy(template, plan)
+    return Copy(template, make_plan(roots, resources, "", TILE))
+
+
+def _has_few(found: Outline) -> bool:
+    """Whether no node has more elements than one thread soon has made, nor is a scan or a sort."""
+    if any([isinstance(node, (Scanned, Through)) for node in found.nodes]):
+        return False
+    shapes = [node.shape for node in found.nodes if isinstance(node, (Leaf, Map))]
+    return max(map(math.prod, shapes)) <= _FEW
+
+
+def _is_brief(plan: Plan) -> bool:
+    """Whether one thread has made it before a second one would have saved anything.
+
+    Stores and reductions of what lies in memory: others deal out their work themselves.
+    """
+    elements, nanoseconds = 0, 0.0
+    for one in plan.passes:
+        stage = one.visited
+        if stage.streams or not (stage.source is None or isinstance(stage.source, Reduced)):
+            return False
+        size = math.prod(stage.root.shape)
+        elements += size
+        nanoseconds += size * of_element(stage.root)
+    return elements <= _FEW and nanoseconds <= ALONE and not plan.deferred

@@ -57,19 +57,28 @@ class Buffers:
 
 @contextmanager
 def buffers_kept() -> Iterator[Buffers]:
-    """Buffers of which some are kept for the next computation, by whoever comes first."""
+    """Buffers of which some are kept for the next computation, by whoever comes first.
+
+    Those of a block, and one that is larger.
+    """
     with _LOCK:
         buffers = Buffers([_KEPT.pop() for _ in range(min(AHEAD, len(_KEPT)))])
+        buffers.idle += _LARGE
+        _LARGE.clear()
     try:
         yield buffers
     finally:
         with _LOCK:
             room = _MOST_KEPT - len(_KEPT)
             _KEPT.extend([one for one in buffers.idle if one.size <= BLOCK][:room])
+            large = [one for one in buffers.idle if BLOCK < one.size <= _MOST_OF_ONE]
+            _LARGE.extend(large[: 1 - len(_LARGE)])
 
 
 _LOCK: Final = threading.Lock()
 _KEPT: Final[list[Array]] = []
+_LARGE: Final[list[Array]] = []
+_MOST_OF_ONE: Final = 1 << 25
 _MOST_KEPT: Final = 2 * AHEAD
 
 
