@@ -86,6 +86,22 @@ def test_pieces_in_another_shape_are_put_together_in_their_own() -> None:
         assert_same_bits(rolled.compute(on=rung), np.roll(X, 7))
 
 
+@pytest.mark.parametrize("rung", ["core", "cores:2"])
+def test_complex_numbers_are_pairs_of_such(rung: str) -> None:
+    z = X * (1 - 2j)
+    for text in (
+        lambda u: u[::2].ravel() + 1,
+        lambda u: (u[::2].reshape(-1, 2) * 2j).sum(),
+        lambda u: u.T.ravel().max(),
+        lambda u: u[:, :7].ravel() - u[:, 7:14].ravel().conj(),
+    ):
+        lazy = text(sc.asarray(z))
+        assert read_in_order(lazy._expr) is None
+        assert lazy.plan(on=rung).stages
+        for _ in range(3):
+            np.testing.assert_allclose(lazy.compute(on=rung), text(z), rtol=1e-12)
+
+
 def test_one_number_is_a_scalar() -> None:
     found = sc.asarray(X)[::2].ravel().sum().compute(on="core")
     assert type(found) is np.float64

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final, TypeAlias
 
+from .. import dtypes
 from .graph import below, is_short, memories
 from .nodes import (
     Const,
@@ -148,8 +149,10 @@ def read_in_order(root: Expr, most: int = LONG) -> Expr | None:
 
     Views that no strides can tell, as the rows of every other row put together, are read in order
     then by nobody; a reduction of all elements has the same value. None where there are no such
-    views, or other readers, or more than ``most`` nodes.
+    views, or other readers, or more than ``most`` nodes; and of pairs, whose parts have an own.
     """
+    if root.dtype in dtypes.COMPLEX:
+        return None
     if isinstance(root, Map):
         return _in_one_shape(root) if is_short(root, most) else None
     assert isinstance(root, Leaf)
