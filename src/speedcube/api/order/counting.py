@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,11 +119,8 @@ def real_weights(weights: Any) -> Array:
     return heavy.astype("float64")
 
 
-_FEW_BINS: Final = {"float32": 1 << 16, "float16": 0}
-
-
 def _binned(x: Array, known: Binning) -> Array | None:
-    """Counts of numbers in bins of one width, of doubles where no edges were given; else None."""
+    """Counts of numbers in bins of one width, of doubles where no edges were given; or None."""
     ends, edges = known.even, known.edges
     if ends is None and x.dtype.kind in "iuf":
         ends = even.ends_of(edges)
