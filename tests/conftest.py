@@ -13,7 +13,7 @@ import dask
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
-from speedcube.engine.known import drawn
+from speedcube.engine.known import drawn, memory
 from speedcube.engine.machine import gpu_count
 from speedcube.engine.stepwise import choice
 
@@ -122,3 +122,12 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 def golden() -> Path:
     """Where golden files are."""
     return Path(__file__).parent / "golden"
+
+
+@pytest.fixture(autouse=True)
+def dealt_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs are dealt out to cores however brief they are: tests have few elements.
+
+    `engine/test_brief.py` asks for what users have.
+    """
+    monkeypatch.setattr(memory, "_has_few", lambda found: False)
