@@ -323,6 +323,11 @@ def test_parts_of_many_reduced_complex_numbers_are_a_call_each() -> None:
             assert_same_bits(found.imag, wanted.imag)
     root = sc.asarray(z).sum(axis=0)._expr
     assert pairs.pair_again(root, lambda _: "core") is not None
+    shared = sc.asarray(
+        np.arange(40000).reshape(200, 200)
+    )  # a plan makes both sums of them at once
+    shared = ((shared + 1j) * (shared - 2j)).sum()._expr
+    assert pairs.small_pair([shared], "core") is None
 
 
 def test_numbers_that_kernels_fold_are_told_apart_by_their_bits() -> None:

@@ -9,11 +9,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...expr.nodes import Expr, Leaf, Stored, is_whole
+from ...expr.nodes import Expr, Leaf, Piecewise, Stored, is_whole
 from ...expr.pairs.node import interleaved, is_pair
 from ...expr.piecewise.order import memory_order
 from ...expr.push import read_in_order
 from ...late import watched
+from ..pieces.carried import carrier_of
 from ..progress.watch import LEAST as LONG
 from ..progress.watch import telling
 from ..results import as_complex, shaped
@@ -127,10 +128,16 @@ def _in_order(
     root, inner = roots[0], read_in_order(roots[0])
     if inner is None or (root.shape and memory_order(inner) is not None):
         return None
+    if _is_of_pieces(inner) and carrier_of(inner) is None:  # a plan puts them there at once
+        return None
     rung = rung_of()
     if not is_here(rung.kind):
         return None
     return [shaped(compute(inner, rung), root.shape)]
+
+
+def _is_of_pieces(root: Expr) -> bool:
+    return type(root) is Leaf and type(root.source) is Piecewise
 
 
 def _put(boxes: Boxes, make: Make, threads: int) -> list[Any] | None:

@@ -37,12 +37,13 @@ _PART: Final = 1 << 14
 _PRODUCTS: Final = 1 << 18
 
 
-def _is_a_call(size: int, source: Staged | None, kind: str) -> bool:
-    """Whether a part of ``size`` elements, stored or reduced by ``source``, is a call of its own.
+def _is_a_call(root: Expr, source: Staged | None, kind: str) -> bool:
+    """Whether a part, ``root`` stored or reduced by ``source``, is a call of its own.
 
-    Otherwise a plan reads both parts at once, or deals them out to cores.
+    Otherwise a plan makes both parts of what they share, or deals them out to cores.
     """
-    if source is None:
+    size = math.prod(root.shape)
+    if source is None or (type(root) is not Leaf and source.op != "dot"):
         return size <= _PART
     return kind == "core" or source.op != "dot" or size <= _PRODUCTS
 
@@ -64,7 +65,7 @@ def pair_again(root: Expr, kind_for: Callable[[int], str | None]) -> Any:
             return None
         each.append((few, part))
     kind = kind_for(each[0][0].size)
-    if kind is None or not all(_is_a_call(few.size, few.source, kind) for few, _ in each):
+    if kind is None or not all(_is_a_call(few.root, few.source, kind) for few, _ in each):
         return None
     values = []
     for few, part in each:
@@ -157,8 +158,8 @@ def small_pair(roots: Sequence[Expr], kind: str, steps: Made | None = None) -> A
     for part in parts(roots[0]):
         staged = part.source if isinstance(part, Leaf) else None
         source = staged if isinstance(staged, STAGED) else None
-        size = math.prod(part.shape if source is None else source.arg.shape)
-        one = value(folded(part), kind, steps) if _is_a_call(size, source, kind) else None
+        root = part if source is None else source.arg
+        one = value(folded(part), kind, steps) if _is_a_call(root, source, kind) else None
         if one is None:
             return None
         found.append(one)
